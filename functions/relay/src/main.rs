@@ -1,0 +1,2 @@
+//! relay
+fn main() {}

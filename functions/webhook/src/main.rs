@@ -1,0 +1,2 @@
+//! webhook
+fn main() {}
