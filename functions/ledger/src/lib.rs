@@ -1,1 +1,3 @@
-//! ledger
+//! The events and the outbox.
+
+pub mod plan;

@@ -1,0 +1,5 @@
+//! The purge plan (law 8).
+
+mod key;
+
+pub use key::{Key, Layer};
