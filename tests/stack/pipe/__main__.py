@@ -1,0 +1,14 @@
+"""`python -m stack.pipe ENDPOINT STACK LOG`: the process that `stack.pipe.service` describes."""
+
+import sys
+from pathlib import Path
+
+from .definition import PipeRefused
+from .role import TrustRefused
+from .service import main
+
+if __name__ == "__main__":
+    try:
+        main(sys.argv[1], sys.argv[2], Path(sys.argv[3]))
+    except (PipeRefused, TrustRefused) as refusal:
+        sys.exit(str(refusal))

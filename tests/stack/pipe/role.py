@@ -1,0 +1,86 @@
+"""The Pipe's own role: who may assume it, and credentials that carry exactly its policies.
+
+On AWS the service assumes the role with the Pipe's ARN as source, and the trust policy's confused-deputy conditions
+are checked against it. The emulator's STS knows no source, so the trust policy is checked here, and the role is then
+assumed through a trust that is put in place for that one call and taken back. The credentials are the role's: what its
+policies do not grant, the emulator denies, and a change of them counts from the next request on.
+"""
+
+import fnmatch
+import json
+from typing import Any
+
+SERVICE = "pipes.amazonaws.com"
+SESSION_SECONDS = 12 * 3600
+
+
+class TrustRefused(ValueError):
+    """EventBridge Pipes could not assume the role."""
+
+
+def check_trust(policy: dict[str, Any], pipe_arn: str, account: str) -> None:
+    """Raises `TrustRefused` unless the policy lets this Pipe, and not the Pipe of just anybody, assume the role."""
+    context = {"aws:sourceaccount": account, "aws:sourcearn": pipe_arn}
+    allowed = False
+    for statement in _list(policy.get("Statement")):
+        if "sts:AssumeRole" not in _list(statement.get("Action")):
+            continue
+        if SERVICE not in _list(_services(statement.get("Principal"))):
+            continue
+        if not _conditions_hold(statement.get("Condition", {}), context):
+            continue
+        if statement.get("Effect") == "Deny":
+            raise TrustRefused(f"the role's trust policy denies {SERVICE} with source {pipe_arn}")
+        allowed = True
+    if not allowed:
+        raise TrustRefused(f"the role's trust policy does not let {SERVICE} assume it for {pipe_arn}")
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [] if value is None else [value]
+
+
+def _services(principal: Any) -> Any:
+    return principal.get("Service") if isinstance(principal, dict) else None
+
+
+def _conditions_hold(conditions: dict[str, Any], context: dict[str, str]) -> bool:
+    compare = {
+        "StringEquals": lambda actual, wanted: actual == wanted,
+        "StringLike": fnmatch.fnmatchcase,
+        "ArnEquals": fnmatch.fnmatchcase,
+        "ArnLike": fnmatch.fnmatchcase,
+    }
+    for operator, keys in conditions.items():
+        if operator not in compare:
+            raise TrustRefused(f"the condition operator {operator} is not supported here")
+        for key, wanted in keys.items():
+            actual = context.get(key.lower())
+            if actual is None or not any(compare[operator](actual, entry) for entry in _list(wanted)):
+                return False
+    return True
+
+
+def assume(iam, sts, role_arn: str, pipe_arn: str, account: str) -> dict[str, str]:
+    """Credentials of the role, as keyword arguments of a boto3 client. `iam` and `sts` are the root's clients."""
+    name = role_arn.rsplit("/", 1)[-1]
+    declared = iam.get_role(RoleName=name)["Role"]["AssumeRolePolicyDocument"]
+    check_trust(declared, pipe_arn, account)
+    ours = {
+        "Version": "2012-10-17",
+        "Statement": [
+            {"Effect": "Allow", "Principal": {"AWS": f"arn:aws:iam::{account}:root"}, "Action": "sts:AssumeRole"}
+        ],
+    }
+    iam.update_assume_role_policy(RoleName=name, PolicyDocument=json.dumps(ours))
+    try:
+        session = sts.assume_role(
+            RoleArn=role_arn, RoleSessionName="local-pipe", DurationSeconds=SESSION_SECONDS
+        )["Credentials"]
+    finally:
+        iam.update_assume_role_policy(RoleName=name, PolicyDocument=json.dumps(declared))
+    return {
+        "aws_access_key_id": session["AccessKeyId"],
+        "aws_secret_access_key": session["SecretAccessKey"],
+        "aws_session_token": session["SessionToken"],
+    }
