@@ -15,6 +15,7 @@ mount and process namespaces of its own, together with COMMAND:
 COMMAND finds the engine through DOCKER_HOST. Whatever ends the run, its exit status is COMMAND's.
 """
 
+import contextlib
 import fcntl
 import os
 import shutil
@@ -31,6 +32,10 @@ PROJECT = Path(__file__).resolve().parents[2]
 HOME = PROJECT / ".local" / "engine"
 START_SECONDS = 30
 STOP_SECONDS = 30
+# The engine's own control group, so that it can be taken away again.
+CONTROL_GROUP = "cascata-engine"
+# Made by containerd wherever its other files are told to be.
+PLUGINS = Path("/opt/containerd")
 # A unix socket's path may have 107 bytes; containerd appends about 30 to the exec root.
 LONGEST_HOME = 70
 
@@ -105,6 +110,7 @@ def run_outside(command):
         fcntl.flock(lock, fcntl.LOCK_EX)
     # Inside, the end of this pipe means the end of the run: also when this process is killed.
     lifeline, hold = os.pipe()
+    plugins_were_there = PLUGINS.exists()
     namespaces = ["unshare", "--net", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc"]
     process = subprocess.Popen(
         [*namespaces, sys.executable, __file__, "--inside", str(lifeline), "--", *command], pass_fds=[lifeline]
@@ -121,8 +127,19 @@ def run_outside(command):
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, end)
     status = process.wait()
+    for group in Path("/sys/fs/cgroup").glob(f"**/{CONTROL_GROUP}"):
+        remove_empty(group)
+    if not plugins_were_there:
+        remove_empty(PLUGINS)
     # Whatever timer is left has nothing to do any more.
     os._exit(status if status >= 0 else 128 - status)
+
+
+def remove_empty(folder):
+    """Removes a folder with the empty folders in it; leaves anything else."""
+    for path, _, _ in os.walk(folder, topdown=False):
+        with contextlib.suppress(OSError):
+            os.rmdir(path)
 
 
 def run_inside(lifeline, command):
@@ -140,8 +157,10 @@ def run_inside(lifeline, command):
 
     threading.Thread(target=watch, daemon=True).start()
     subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
-    # containerd puts sockets into /run whatever its settings; this one vanishes with the namespace.
-    subprocess.run(["mount", "-t", "tmpfs", "tmpfs", "/run"], check=True)
+    # Whatever its settings, the engine puts sockets and a key here; these places vanish with the namespace.
+    for place in ("/run", "/etc/docker"):
+        if os.path.isdir(place):
+            subprocess.run(["mount", "-t", "tmpfs", "tmpfs", place], check=True)
 
     engine, child, status = None, None, 1
     try:
@@ -176,7 +195,7 @@ def start_engine():
                 "--exec-root", str(execution), "--pidfile", str(pid_file), "--host", f"unix://{socket}",
                 # The bridge needs no rules: containers talk to this namespace only.
                 "--iptables=false", "--ip6tables=false", "--ip-forward=false", "--ip-masq=false",
-                "--live-restore=false", "--shutdown-timeout", "2",
+                "--cgroup-parent", f"/{CONTROL_GROUP}", "--live-restore=false", "--shutdown-timeout", "2",
             ],
             stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True,
         )

@@ -52,7 +52,7 @@ def prepare(client, endpoint):
         dockerfile = f"FROM {base}\nENV AWS_ENDPOINT_URL={endpoint}\n"
         client.images.build(fileobj=io.BytesIO(dockerfile.encode()), tag=NAME, rm=True)
     else:
-        changes = [f"ENV AWS_ENDPOINT_URL={endpoint}", "ENV LD_LIBRARY_PATH=/lib64"]
+        changes = [f"ENV AWS_ENDPOINT_URL={endpoint}"]
         client.api.import_image_from_data(root_file_system(), repository=NAME, tag=rapid_tag, changes=changes)
         if not client.images.list(name=f"{NAME}:{rapid_tag}"):
             raise RuntimeError("the engine did not import the image")
@@ -89,7 +89,7 @@ def root_file_system():
     for name in LIBRARIES:
         # Newer C libraries hold some of these themselves.
         if name in known:
-            files[f"/lib64/{name}"] = known[name]
+            files[str(known[name])] = known[name]
     for place in (CERTIFICATES, "/etc/pki/tls/certs/ca-bundle.crt"):
         if os.path.exists(CERTIFICATES):
             files[place] = Path(CERTIFICATES)
@@ -103,7 +103,7 @@ def root_file_system():
         for name, text in TEXTS.items():
             add(tar, name, text.encode(), 0o644)
         for name, path in files.items():
-            add(tar, name.lstrip("/"), path.resolve().read_bytes(), 0o755)
+            add(tar, name.removeprefix("/"), path.resolve().read_bytes(), 0o755)
     return output.getvalue()
 
 

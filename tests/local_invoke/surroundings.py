@@ -1,0 +1,98 @@
+"""What the functions need around them: an emulator with the template's own tables, queue, secrets and Pipe.
+
+Only these resources are made, with the properties that the built template gives them; the whole stack is deployed and
+tested elsewhere (tests/stack). Names are fixed and reach the functions through `--env-vars`.
+"""
+
+from pathlib import Path
+
+import yaml
+
+TABLES = ["EventsTable", "OutboxTable", "RoutesTable"]
+QUEUE = "RevalidateQueue"
+TABLE_PROPERTIES = [
+    "AttributeDefinitions", "KeySchema", "BillingMode", "GlobalSecondaryIndexes", "LocalSecondaryIndexes",
+]
+PIPE = "local-invoke-outbox"
+WEBHOOK_SECRET = "local-webhook-secret"
+PREVIOUS_WEBHOOK_SECRET = "local-previous-webhook-secret"
+TARGETS_SECRET = '{"sanity_token":"local-sanity-token","stellate_token":"local-stellate-token","storefront_secret":"local-storefront-secret"}'
+
+
+class _Loader(yaml.SafeLoader):
+    """Reads a template, leaving short intrinsics (`!Ref X`) as {"Ref": "X"}."""
+
+
+def _intrinsic(loader, suffix, node):
+    name = suffix if suffix in ("Ref", "Condition") else f"Fn::{suffix}"
+    if isinstance(node, yaml.ScalarNode):
+        return {name: loader.construct_scalar(node)}
+    if isinstance(node, yaml.SequenceNode):
+        return {name: loader.construct_sequence(node, deep=True)}
+    return {name: loader.construct_mapping(node, deep=True)}
+
+
+_Loader.add_multi_constructor("!", _intrinsic)
+
+
+def read_template(path: Path) -> dict:
+    """A template as plain data."""
+    return yaml.load(path.read_text(encoding="utf-8"), Loader=_Loader)
+
+
+class Surroundings:
+    """Makes the resources on construction; they end with the emulator."""
+
+    def __init__(self, aws, template: dict):
+        resources = template["Resources"]
+        self.aws = aws
+        self.tables = {name: f"local-invoke-{name}" for name in TABLES}
+        for logical_id, name in self.tables.items():
+            self._make_table(name, resources[logical_id]["Properties"])
+        self.queue_url = self._make_queue(resources[QUEUE]["Properties"])
+        secrets = aws.client("secretsmanager")
+        self.webhook_secret = secrets.create_secret(Name="local-invoke-webhook", SecretString="unused")["ARN"]
+        self.targets_secret = secrets.create_secret(Name="local-invoke-targets", SecretString="{}")["ARN"]
+        self._make_pipe()
+
+    def _make_table(self, name, properties):
+        stream = properties.get("StreamSpecification")
+        self.aws.client("dynamodb").create_table(
+            TableName=name,
+            **{key: properties[key] for key in TABLE_PROPERTIES if key in properties},
+            **({"StreamSpecification": {"StreamEnabled": True, **stream}} if stream else {}),
+        )
+
+    def _make_queue(self, properties):
+        attributes = {key: "true" for key in ("FifoQueue",) if properties.get(key)}
+        return self.aws.client("sqs").create_queue(QueueName="local-invoke-revalidate.fifo", Attributes=attributes)[
+            "QueueUrl"
+        ]
+
+    def _make_pipe(self):
+        table = self.aws.client("dynamodb").describe_table(TableName=self.tables["OutboxTable"])["Table"]
+        queue = self.aws.client("sqs").get_queue_attributes(QueueUrl=self.queue_url, AttributeNames=["QueueArn"])
+        self.aws.client("pipes").create_pipe(
+            Name=PIPE,
+            RoleArn="arn:aws:iam::123456789012:role/local-invoke-pipe",
+            Source=table["LatestStreamArn"],
+            SourceParameters={"DynamoDBStreamParameters": {"StartingPosition": "TRIM_HORIZON"}},
+            Target=queue["Attributes"]["QueueArn"],
+        )
+
+    def item(self, table, **key):
+        """One item of a table, as plain values."""
+        from boto3.dynamodb.types import TypeDeserializer
+
+        found = self.aws.client("dynamodb").get_item(
+            TableName=self.tables[table], Key={name: {"S": value} for name, value in key.items()}, ConsistentRead=True
+        ).get("Item")
+        deserialize = TypeDeserializer().deserialize
+        return {name: deserialize(value) for name, value in found.items()} if found else None
+
+    def count(self, table):
+        """How many items a table has."""
+        pages = self.aws.client("dynamodb").get_paginator("scan").paginate(
+            TableName=self.tables[table], Select="COUNT", ConsistentRead=True
+        )
+        return sum(page["Count"] for page in pages)
