@@ -11,15 +11,16 @@ import json
 from typing import Any
 
 SERVICE = "pipes.amazonaws.com"
+SOURCE_ACTIONS = ("dynamodb:DescribeStream", "dynamodb:GetRecords", "dynamodb:GetShardIterator", "dynamodb:ListStreams")
 SESSION_SECONDS = 12 * 3600
 
 
-class TrustRefused(ValueError):
-    """EventBridge Pipes could not assume the role."""
+class RoleRefused(ValueError):
+    """EventBridge Pipes could not assume the role, or not read its source with it."""
 
 
 def check_trust(policy: dict[str, Any], pipe_arn: str, account: str) -> None:
-    """Raises `TrustRefused` unless the policy lets this Pipe, and not the Pipe of just anybody, assume the role."""
+    """Raises `RoleRefused` unless the policy lets this Pipe, and not the Pipe of just anybody, assume the role."""
     context = {"aws:sourceaccount": account, "aws:sourcearn": pipe_arn}
     allowed = False
     for statement in _list(policy.get("Statement")):
@@ -30,10 +31,10 @@ def check_trust(policy: dict[str, Any], pipe_arn: str, account: str) -> None:
         if not _conditions_hold(statement.get("Condition", {}), context):
             continue
         if statement.get("Effect") == "Deny":
-            raise TrustRefused(f"the role's trust policy denies {SERVICE} with source {pipe_arn}")
+            raise RoleRefused(f"the role's trust policy denies {SERVICE} with source {pipe_arn}")
         allowed = True
     if not allowed:
-        raise TrustRefused(f"the role's trust policy does not let {SERVICE} assume it for {pipe_arn}")
+        raise RoleRefused(f"the role's trust policy does not let {SERVICE} assume it for {pipe_arn}")
 
 
 def _list(value: Any) -> list[Any]:
@@ -53,12 +54,26 @@ def _conditions_hold(conditions: dict[str, Any], context: dict[str, str]) -> boo
     }
     for operator, keys in conditions.items():
         if operator not in compare:
-            raise TrustRefused(f"the condition operator {operator} is not supported here")
+            raise RoleRefused(f"the condition operator {operator} is not supported here")
         for key, wanted in keys.items():
             actual = context.get(key.lower())
             if actual is None or not any(compare[operator](actual, entry) for entry in _list(wanted)):
                 return False
     return True
+
+
+def check_source_rights(iam, role_arn: str, stream_arn: str) -> None:
+    """Raises `RoleRefused` unless the role may read the stream.
+
+    Asked of IAM's simulator: the emulator names no resource when it checks a call of the Streams API, and so denies
+    every policy that, as it should, names the stream. Reading is therefore done as root, after this.
+    """
+    answer = iam.simulate_principal_policy(
+        PolicySourceArn=role_arn, ActionNames=list(SOURCE_ACTIONS), ResourceArns=[stream_arn]
+    )
+    denied = [one["EvalActionName"] for one in answer["EvaluationResults"] if one["EvalDecision"] != "allowed"]
+    if denied:
+        raise RoleRefused(f"the role does not grant {', '.join(sorted(denied))} on {stream_arn}")
 
 
 def assume(iam, sts, role_arn: str, pipe_arn: str, account: str) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""The Pipe's process: reads the stream with the role's credentials, delivers, and logs one JSON line an action.
+"""The Pipe's process: reads the stream, delivers with the role's credentials, and logs one JSON line an action.
 
 Where it stands in the stream is kept in memory only. While the Pipe is stopped (StopPipe) it waits and goes on from
 there; a process that starts anew is a Pipe that was created anew, and begins at its starting position: with
@@ -19,9 +19,9 @@ from botocore.exceptions import BotoCoreError, ClientError
 from ..aws import Aws
 from ..places import ACCOUNT
 from .definition import PipeDefinition
-from .delivery import Delivery, Message, SendFailed
+from .delivery import Delivery, Message
 from .deployed import deployed_pipe
-from .role import assume
+from .role import assume, check_source_rights
 
 POLL_SECONDS = 0.1
 READ_LIMIT = 100
@@ -47,7 +47,6 @@ class Queues:
 
     def __init__(self, sqs, definition: PipeDefinition):
         self._sqs = sqs
-        self._fifo = definition.fifo
         self._target = self._url(definition.target)
         self._dead_letter = self._url(definition.dead_letter) if definition.dead_letter else None
 
@@ -55,20 +54,23 @@ class Queues:
         return f"{self._sqs.meta.endpoint_url}/{ACCOUNT}/{queue_arn.rsplit(':', 1)[-1]}"
 
     def send(self, messages: list[Message]) -> dict[int, str]:
-        """One SendMessageBatch; what failed by position."""
-        entries = []
+        """Sends each; answers what failed by position.
+
+        On AWS this is one SendMessageBatch, which `sqs:SendMessage` allows and which answers entry by entry. The
+        emulator asks for a right of its own for batches, that AWS does not know, so here it is one call an entry.
+        """
+        failed = {}
         for position, message in enumerate(messages):
-            entry = {"Id": str(position), "MessageBody": message.body}
-            if message.group is not None:
-                entry["MessageGroupId"] = message.group
-            if message.deduplication is not None:
-                entry["MessageDeduplicationId"] = message.deduplication
-            entries.append(entry)
-        try:
-            answer = self._sqs.send_message_batch(QueueUrl=self._target, Entries=entries)
-        except (ClientError, BotoCoreError) as error:
-            raise SendFailed(str(error)) from error
-        return {int(entry["Id"]): f"{entry['Code']}: {entry.get('Message')}" for entry in answer.get("Failed", [])}
+            ids = {"MessageGroupId": message.group, "MessageDeduplicationId": message.deduplication}
+            try:
+                self._sqs.send_message(
+                    QueueUrl=self._target,
+                    MessageBody=message.body,
+                    **{name: value for name, value in ids.items() if value is not None},
+                )
+            except (ClientError, BotoCoreError) as error:
+                failed[position] = str(error)
+        return failed
 
     def dead_letter(self, body: dict[str, Any]) -> None:
         """Sends to the Pipe's dead-letter queue; an error ends the process loudly."""
@@ -102,9 +104,9 @@ class Service:
             self._definition.arn,
             ACCOUNT,
         )
-        as_role = Aws(endpoint, credentials)
-        self._streams = as_role.client("dynamodbstreams")
-        queues = Queues(as_role.client("sqs"), self._definition)
+        check_source_rights(self._root.client("iam"), self._definition.role_arn, self._definition.source)
+        self._streams = self._root.client("dynamodbstreams")
+        queues = Queues(Aws(endpoint, credentials).client("sqs"), self._definition)
         queues.probe(self._root.client("sqs"))
         self._delivery = Delivery(
             self._definition, queues, lambda: datetime.now(UTC), self._wait_between_attempts, log

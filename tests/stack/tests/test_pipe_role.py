@@ -1,7 +1,7 @@
 """The trust policy as EventBridge Pipes meets it."""
 
 import pytest
-from stack.pipe.role import TrustRefused, check_trust
+from stack.pipe.role import RoleRefused, check_trust
 
 ARN = "arn:aws:pipes:eu-west-1:123456789012:pipe/cascata-local-outbox-1"
 ACCOUNT = "123456789012"
@@ -45,5 +45,5 @@ def test_allowed(trust):
     ],
 )
 def test_refused(trust):
-    with pytest.raises(TrustRefused):
+    with pytest.raises(RoleRefused):
         check_trust(trust, ARN, ACCOUNT)
