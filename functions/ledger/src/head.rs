@@ -4,7 +4,10 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use crate::item::{Class, OutboxItem, Seen};
+use crate::{
+    identity,
+    item::{Class, OutboxItem, Seen},
+};
 
 /// One revision in one class that the head's second has seen handled.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -52,6 +55,16 @@ pub struct Head {
 }
 
 impl Head {
+    /// Sort key from which a wake for `sort_key` reads: the lower of the open second and the message's, so that what the
+    /// frontier covers is seen. Without an open second everything may be open.
+    pub fn read_from(&self, sort_key: &str) -> String {
+        let open = self.open_second.unwrap_or(0);
+        identity::sort_key(
+            identity::second_of(sort_key).map_or(open, |second| second.min(open)),
+            "",
+        )
+    }
+
     /// True when this head's last change covered `sort_key`.
     pub fn owes_mark(&self, sort_key: &str) -> bool {
         self.marks_owed.iter().any(|owed| owed == sort_key)

@@ -62,13 +62,13 @@ pub struct Agenda {
     pub late: Vec<OutboxItem>,
     /// Open reprocess items, all of them: those above the head's generation are work, the others lack their mark.
     pub reprocess: Vec<OutboxItem>,
-    /// The recheck or repeat that the message names, if it is open.
-    pub wake: Option<OutboxItem>,
+    /// The open rechecks and repeats that the messages name.
+    pub wakes: Vec<OutboxItem>,
 }
 
 impl Agenda {
-    /// Sorts what the read showed. `sort_key` is the message's.
-    pub fn new(head: &Head, items: &[OutboxItem], sort_key: &str) -> Self {
+    /// Sorts what the read showed. `named` are the sort keys in the document's messages.
+    pub fn new(head: &Head, items: &[OutboxItem], named: &[String]) -> Self {
         let mut agenda = Self::default();
         let mut newer: Vec<&OutboxItem> = Vec::new();
         for item in items.iter().filter(|item| item.is_open()) {
@@ -81,8 +81,8 @@ impl Agenda {
                 },
                 Kind::Reprocess => agenda.reprocess.push(item.clone()),
                 Kind::Recheck | Kind::Repeat => {
-                    if item.sk == sort_key {
-                        agenda.wake = Some(item.clone());
+                    if named.contains(&item.sk) {
+                        agenda.wakes.push(item.clone());
                     }
                 }
             }
@@ -112,7 +112,7 @@ impl Agenda {
         self.frontier.is_empty()
             && self.unordered.is_empty()
             && self.late.is_empty()
-            && self.wake.is_none()
+            && self.wakes.is_empty()
             && self.wanted_generation(head).is_none()
     }
 }
@@ -205,7 +205,7 @@ mod tests {
             item(99, "r0", Class::Write),
             settled,
         ];
-        let agenda = Agenda::new(&head(100, &[]), &items, "none");
+        let agenda = Agenda::new(&head(100, &[]), &items, &[]);
         let revisions = |items: &[OutboxItem]| -> Vec<String> {
             items
                 .iter()
@@ -222,7 +222,7 @@ mod tests {
         let mut failed = item(101, "r1", Class::Write);
         failed.state = State::Failed;
         failed.status = None;
-        let agenda = Agenda::new(&Head::default(), &[failed], "none");
+        let agenda = Agenda::new(&Head::default(), &[failed], &[]);
         assert_eq!(agenda.frontier.len(), 1);
     }
 }

@@ -17,7 +17,7 @@ pub enum PackedEntries {
     /// JSON text.
     Json(String),
     /// JSON text, compressed with gzip, as DynamoDB's binary type.
-    Gzip(#[serde(with = "bytes")] Vec<u8>),
+    Gzip(#[serde(with = "serde_bytes")] Vec<u8>),
 }
 
 /// Why packed entries could not be read.
@@ -69,32 +69,6 @@ impl PackedEntries {
     /// True when nothing is stored at all.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
-    }
-}
-
-mod bytes {
-    //! serde_dynamo writes `Vec<u8>` as a list of numbers unless it is told that they are bytes.
-    use serde::{Deserializer, Serializer, de::Visitor};
-
-    pub(super) fn serialize<S: Serializer>(bytes: &[u8], serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_bytes(bytes)
-    }
-
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<u8>, D::Error> {
-        struct Bytes;
-        impl Visitor<'_> for Bytes {
-            type Value = Vec<u8>;
-            fn expecting(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                formatter.write_str("bytes")
-            }
-            fn visit_bytes<E>(self, bytes: &[u8]) -> Result<Vec<u8>, E> {
-                Ok(bytes.to_vec())
-            }
-            fn visit_byte_buf<E>(self, bytes: Vec<u8>) -> Result<Vec<u8>, E> {
-                Ok(bytes)
-            }
-        }
-        deserializer.deserialize_byte_buf(Bytes)
     }
 }
 

@@ -1,0 +1,86 @@
+use futures::future::join_all;
+use ledger::{
+    item::{State, Status},
+    payload::Encoding,
+    record::Decision,
+    store::{Documents, Recorded, Recorder},
+};
+
+use super::{event, event_of, only, soon};
+
+pub async fn law_2_an_event_is_recorded_once_however_often_it_is_sent(ledger: &(impl Recorder + Documents)) {
+    let first = event("page-1", "r1", 100);
+    assert_eq!(ledger.record(&first, soon()).await.unwrap(), Recorded::New);
+    for _ in 0..3 {
+        assert_eq!(ledger.record(&first, soon()).await.unwrap(), Recorded::Duplicate);
+    }
+    let second = event("page-1", "r2", 100);
+    assert_ne!(first.event_id(), second.event_id());
+    assert_eq!(ledger.record(&second, soon()).await.unwrap(), Recorded::New);
+    let state = ledger.read(&first.item.pk, &first.item.sk).await.unwrap();
+    assert_eq!(state.items.len(), 2);
+    assert!(state.items.iter().all(|item| item.status == Some(Status::Ready)));
+    assert!(ledger.event_exists(first.event_id()).await.unwrap());
+    assert!(!ledger.event_exists("evt_other").await.unwrap());
+}
+
+pub async fn law_2_twenty_at_once_leave_one_event_and_one_item(ledger: &(impl Recorder + Documents)) {
+    let event = event("page-1", "r1", 100);
+    let answers = join_all((0..20).map(|_| ledger.record(&event, soon()))).await;
+    let new = answers
+        .iter()
+        .filter(|answer| matches!(answer, Ok(Recorded::New)))
+        .count();
+    let duplicate = answers
+        .iter()
+        .filter(|answer| matches!(answer, Ok(Recorded::Duplicate)))
+        .count();
+    assert_eq!((new, duplicate), (1, 19), "{answers:?}");
+    let state = ledger.read(&event.item.pk, &event.item.sk).await.unwrap();
+    only(&state.items);
+}
+
+pub async fn law_2_a_delivery_is_counted_on_an_existing_item_only(ledger: &(impl Recorder + Documents)) {
+    let event = event("page-1", "r1", 100);
+    ledger.count_delivery(&event).await.unwrap();
+    assert!(
+        ledger
+            .read(&event.item.pk, &event.item.sk)
+            .await
+            .unwrap()
+            .items
+            .is_empty()
+    );
+    ledger.record(&event, soon()).await.unwrap();
+    ledger.count_delivery(&event).await.unwrap();
+    ledger.count_delivery(&event).await.unwrap();
+    let state = ledger.read(&event.item.pk, &event.item.sk).await.unwrap();
+    assert_eq!(only(&state.items).deliveries, 3);
+}
+
+pub async fn law_4_a_large_event_is_recorded(ledger: &(impl Recorder + Documents)) {
+    let mut noise = String::new();
+    let mut number = 1u64;
+    while noise.len() < 2_000_000 {
+        number = number.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        noise.push_str(&format!("{number:016x}"));
+    }
+    for (text, encoding) in [("x".repeat(2_000_000), Encoding::Gzip), (noise, Encoding::Absent)] {
+        let body = format!(
+            r#"{{"_id":"page-{}","_type":"page","_rev":"r1","text":"{text}"}}"#,
+            &text[..4]
+        );
+        let event = event_of(
+            body.as_bytes(),
+            Decision::InReview {
+                reason: "test".to_owned(),
+            },
+        );
+        assert_eq!(event.record.payload_encoding, encoding);
+        assert_eq!(ledger.record(&event, soon()).await.unwrap(), Recorded::New);
+        let state = ledger.read(&event.item.pk, &event.item.sk).await.unwrap();
+        let item = only(&state.items);
+        assert_eq!((item.state, item.status), (State::InReview, None));
+        assert_eq!(item.state_key.as_deref(), Some("STATE#in_review"));
+    }
+}
