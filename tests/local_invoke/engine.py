@@ -89,7 +89,7 @@ def install():
         policy.write_text("#!/bin/sh\nexit 101\n")
         policy.chmod(0o755)
     environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
-    command = ["apt-get", "install", "--yes", "--quiet", "--no-install-recommends", *packages]
+    command = ["apt-get", "install", "--yes", "-qq", "--option=Dpkg::Use-Pty=0", "--no-install-recommends", *packages]
     try:
         if subprocess.run(command, env=environment, stdout=sys.stderr, check=False).returncode != 0:
             subprocess.run(["apt-get", "update", "--quiet"], env=environment, stdout=sys.stderr, check=True)
@@ -112,6 +112,8 @@ def run_outside(command):
     lifeline, hold = os.pipe()
     plugins_were_there = PLUGINS.exists()
     namespaces = ["unshare", "--net", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc"]
+    if subprocess.run([*namespaces, "true"], check=False).returncode != 0:
+        raise SystemExit("engine: namespaces of our own are not allowed here. Start Docker, or use a machine that is.")
     process = subprocess.Popen(
         [*namespaces, sys.executable, __file__, "--inside", str(lifeline), "--", *command], pass_fds=[lifeline]
     )

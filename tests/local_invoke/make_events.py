@@ -92,7 +92,7 @@ def from_pipe(edit: Edit) -> str:
     event_id = event_id_of(edit)
     return json.dumps({
         "version": "1", "event_id": event_id, "document_key": edit.document_key, "sort_key": edit.sort_key(event_id),
-    })
+    }, separators=(",", ":"))
 
 
 def raw_stream_record(edit: Edit, number: int) -> str:
@@ -126,7 +126,7 @@ def raw_stream_record(edit: Edit, number: int) -> str:
             "StreamViewType": "NEW_IMAGE",
         },
         "eventSourceARN": STREAM_ARN,
-    })
+    }, separators=(",", ":"))
 
 
 def record(edit: Edit, body: str, number: int, deduplication_id: str | None = None) -> dict:

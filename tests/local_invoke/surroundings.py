@@ -7,6 +7,7 @@ tested elsewhere (tests/stack). Names are fixed and reach the functions through 
 from pathlib import Path
 
 import yaml
+from boto3.dynamodb.types import TypeDeserializer
 
 TABLES = ["EventsTable", "OutboxTable", "RoutesTable"]
 QUEUE = "RevalidateQueue"
@@ -14,9 +15,6 @@ TABLE_PROPERTIES = [
     "AttributeDefinitions", "KeySchema", "BillingMode", "GlobalSecondaryIndexes", "LocalSecondaryIndexes",
 ]
 PIPE = "local-invoke-outbox"
-WEBHOOK_SECRET = "local-webhook-secret"
-PREVIOUS_WEBHOOK_SECRET = "local-previous-webhook-secret"
-TARGETS_SECRET = '{"sanity_token":"local-sanity-token","stellate_token":"local-stellate-token","storefront_secret":"local-storefront-secret"}'
 
 
 class _Loader(yaml.SafeLoader):
@@ -82,13 +80,25 @@ class Surroundings:
 
     def item(self, table, **key):
         """One item of a table, as plain values."""
-        from boto3.dynamodb.types import TypeDeserializer
-
         found = self.aws.client("dynamodb").get_item(
             TableName=self.tables[table], Key={name: {"S": value} for name, value in key.items()}, ConsistentRead=True
         ).get("Item")
         deserialize = TypeDeserializer().deserialize
         return {name: deserialize(value) for name, value in found.items()} if found else None
+
+    def messages(self):
+        """What the queue holds, taken from it: (group, deduplication id, body) of each message."""
+        sqs, found = self.aws.client("sqs"), []
+        while True:
+            received = sqs.receive_message(
+                QueueUrl=self.queue_url, MaxNumberOfMessages=10, MessageSystemAttributeNames=["All"]
+            ).get("Messages", [])
+            if not received:
+                return found
+            for message in received:
+                attributes = message["Attributes"]
+                found.append((attributes["MessageGroupId"], attributes["MessageDeduplicationId"], message["Body"]))
+                sqs.delete_message(QueueUrl=self.queue_url, ReceiptHandle=message["ReceiptHandle"])
 
     def count(self, table):
         """How many items a table has."""

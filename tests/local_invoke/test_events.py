@@ -1,0 +1,156 @@
+"""Every sample of events/ through `sam local invoke`, with what must come of it."""
+
+import base64
+import json
+import subprocess
+
+import content
+import make_events
+import pytest
+import sanity_webhook
+from expectations import EXPECTED, NEVER_SHOWN, Batch, Request, Schedule
+from local_lambda import FunctionFailed
+from make_events import EVENTS
+
+FILES = sorted(path.stem for path in EVENTS.glob("*.json"))
+
+
+def names_of(kind):
+    return [name for name, expected in EXPECTED.items() if isinstance(expected, kind)]
+
+
+# ------------------------------------------------------------------------------- the files, without any function
+
+def test_every_sample_has_an_expectation():
+    assert FILES == sorted(EXPECTED)
+
+
+def test_samples_are_what_the_program_writes():
+    assert make_events.differences() == []
+
+
+def test_samples_run_after_what_they_build_upon():
+    order = list(EXPECTED)
+    for name, expected in EXPECTED.items():
+        assert all(order.index(earlier) < order.index(name) for earlier in expected.after), name
+
+
+def test_signatures_are_those_of_sanitys_package():
+    """The same bodies, times and secrets, signed by the program that the local stack signs with."""
+    checked = 0
+    for name in names_of(Request):
+        sample = json.loads((EVENTS / f"{name}.json").read_text(encoding="utf-8"))
+        signature = sample["headers"].get("sanity-webhook-signature", "")
+        if EXPECTED[name].status != 200 or name == "not-utf8":
+            # The package signs text only.
+            continue
+        body = base64.b64decode(sample["body"]).decode() if sample["isBase64Encoded"] else sample["body"]
+        secret = make_events.PREVIOUS_SECRET if name == "previous-secret" else make_events.SECRET
+        milliseconds = int(signature.split(",")[0].removeprefix("t="))
+        assert _sign_with_package(body, milliseconds, secret) == signature, name
+        checked += 1
+    assert checked >= 12
+
+
+def _sign_with_package(body, milliseconds, secret):
+    from stack.places import HERE
+
+    program = (
+        "import { encodeSignatureHeader } from '@sanity/webhook';"
+        "const [body, time, secret] = process.argv.slice(1);"
+        "process.stdout.write(await encodeSignatureHeader(body, Number(time), secret))"
+    )
+    return subprocess.run(
+        ["node", "--input-type=module", "--eval", program, "--", body, str(milliseconds), secret],
+        cwd=HERE, capture_output=True, text=True, check=True,
+    ).stdout
+
+
+# -------------------------------------------------------------------------------------------- the functions
+
+@pytest.mark.parametrize("name", list(EXPECTED))
+def test_sample(stage, name):
+    expected = EXPECTED[name]
+    played = stage.play(name)
+    {Request: check_request, Batch: check_batch, Schedule: check_schedule}[type(expected)](stage, name, expected, played)
+    for metric, value in expected.metrics.items():
+        assert played.answer.metrics.get(metric) == value, (metric, played.answer.metrics)
+    shown = played.answer.output + json.dumps(played.answer.result, ensure_ascii=False)
+    assert not [secret for secret in NEVER_SHOWN if secret in shown]
+
+
+def check_request(stage, name, expected, played):
+    result = played.answer.result
+    assert result["statusCode"] == expected.status, result
+    headers = {key.lower(): value for key, value in result["headers"].items()}
+    assert headers["content-type"].startswith("application/json")
+    assert expected.headers.items() <= headers.items(), headers
+    answer = json.loads(result["body"])
+    assert expected.answer.items() <= answer.items(), answer
+    if expected.status != 200:
+        assert answer["message"].endswith("."), "a refusal says in a sentence what to do"
+    assert played.added["EventsTable"] == played.added["OutboxTable"] == expected.adds
+    if expected.adds:
+        check_stored(stage, name, expected, answer["event_id"])
+
+
+def check_stored(stage, name, expected, event_id):
+    sample = json.loads((EVENTS / f"{name}.json").read_text(encoding="utf-8"))
+    event = stage.ledger.item("EventsTable", event_id=event_id)
+    assert expected.event.items() <= event.items(), event
+    item = stage.ledger.item("OutboxTable", pk=event["document_key"], sk=event["outbox_sort_key"])
+    assert (item["event_id"], item["state"]) == (event_id, expected.state or "in_review")
+    assert (item.get("status") == "READY") is expected.ready
+    assert ("message_group_id" in item) is expected.ready
+    if "reason" in expected.answer:
+        assert item["reason"] == expected.answer["reason"]
+    if expected.edit:
+        # The ids that the consumer's samples were made with.
+        assert event["document_key"] == expected.edit.document_key
+        assert event["outbox_sort_key"] == expected.edit.sort_key(event_id)
+    raw = base64.b64decode(sample["body"]) if sample["isBase64Encoded"] else sample["body"].encode()
+    assert event["payload_encoding"] == "identity" and bytes(event["payload"]) == raw
+
+
+def check_batch(stage, name, expected, played):
+    assert played.answer.result == {"batchItemFailures": expected.failures(name)}
+    for edit in expected.applied:
+        item = stage.item_of(edit)
+        assert (item["state"], item.get("status")) == ("applied", "SENT"), item
+    for edit in expected.open:
+        item = stage.item_of(edit)
+        assert (item["state"], item.get("status")) == ("pending", "READY"), item
+    assert expected.purged <= set(played.purged), played.purged
+    assert expected.revalidated <= set(played.revalidated), played.revalidated
+    assert not [key for key in played.purged if key[1] == "*"], "a whole type was purged"
+
+
+def check_schedule(stage, name, expected, played):
+    assert played.answer.result["resent"] == len(expected.resent), played.answer.result
+    wanted = {
+        (edit.document_key.removeprefix("DOC#"), f"{make_events.event_id_of(edit)}#a1", make_events.from_pipe(edit))
+        for edit in expected.resent
+    }
+    assert {(group, deduplication, body) for group, deduplication, body in stage.ledger.messages()} == wanted
+
+
+# --------------------------------------------------------------------------------------- the tests themselves
+
+def test_a_failing_function_is_noticed(stage):
+    """SAM exits 0 when a function fails; the configuration below makes this one fail."""
+    with pytest.raises(FunctionFailed):
+        stage.functions.invoke("WebhookFunction", EVENTS / "publish.json", {"EVENTS_TABLE": ""})
+
+
+def test_a_wrong_answer_is_noticed(stage):
+    """With another secret the first sample must not be what it is expected to be."""
+    answer = stage.functions.invoke("WebhookFunction", EVENTS / "publish.json", {"LOCAL_WEBHOOK_SECRET": "another"})
+    assert answer.result["statusCode"] == 401
+
+
+def test_the_stated_secrets_sign_the_samples():
+    sample = json.loads((EVENTS / "publish.json").read_text(encoding="utf-8"))
+    signature = sanity_webhook.sign(
+        sample["body"].encode(), "local-webhook-secret", make_events.signed_at(content.MOKA_PUBLISHED)
+    )
+    assert sample["headers"]["sanity-webhook-signature"] == signature
