@@ -2,7 +2,7 @@
 
 import os
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import requests
 
@@ -19,6 +19,14 @@ class Neighbour:
         """`port` takes back the place of one that was stopped."""
         self._directory = directory
         self._start(port or 0)
+
+    @classmethod
+    def at(cls, port: int) -> Self:
+        """One that somebody else started, to be talked to only."""
+        found = cls.__new__(cls)
+        found.port = port
+        found.url = f"http://{LOOPBACK}:{port}"
+        return found
 
     def _start(self, port: int) -> None:
         self._process = Process(

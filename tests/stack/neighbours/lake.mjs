@@ -6,7 +6,7 @@
 // The index lags as it is told: a query sees a mutation `lag_ms` after it, measured at the query, so that taking the lag
 // back shows everything at once. Control verbs (see serve.mjs for faults and the log):
 //   mutate    {dataset, mutations: [{create|createOrReplace: doc} | {patch: {id, set, unset}} | {delete: {id}}],
-//             transaction_id?, updated_at?} → {transaction_id, transaction_time, results: [{id, operation, before, after}]}
+//             transaction_id?, updated_at?} → {transaction_id, transaction_time, results: [{id, at, operation, before, after}]}
 //   settings  {lag_ms?, lags?: {id: ms | null}, token?, private?}
 //   document  {dataset, id} → what a query would see once the index is level
 //   project   {projection, before, after, project, dataset} → the projection's result, as a webhook's body has it
@@ -69,8 +69,9 @@ function applied(store, mutation, transaction, updatedAt) {
     after = { ...after, _rev: transaction, _createdAt: before?._createdAt ?? updatedAt, _updatedAt: updatedAt }
   }
   if (!store.has(id)) store.set(id, [])
-  store.get(id).push({ at: Date.now(), document: after })
-  return { id, operation: after ? (before ? 'update' : 'create') : 'delete', before, after }
+  const at = Date.now()
+  store.get(id).push({ at, document: after })
+  return { id, at: new Date(at).toISOString(), operation: after ? (before ? 'update' : 'create') : 'delete', before, after }
 }
 
 const verbs = {

@@ -104,9 +104,11 @@ class Delivery:
         self._now = now
         self._pause = pause
         self._log = log
+        self._read_at = ""
 
     def deliver(self, records: list[dict[str, Any]], shard: str) -> None:
         """Returns when every record is sent, dropped by the filter, or in the dead-letter queue."""
+        self._read_at = _timestamp(self._now().timestamp())
         passed = [record for record in records if self._passes(record)]
         size = self._definition.batch_size
         for start in range(0, len(passed), size):
@@ -162,6 +164,7 @@ class Delivery:
                     self._log(
                         "forwarded",
                         **described(batch[position]),
+                        read_at=self._read_at,
                         group=message.group,
                         deduplication=message.deduplication,
                         body=message.body,

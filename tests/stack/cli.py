@@ -1,0 +1,134 @@
+"""`python tests/stack COMMAND`: what `make run` and `make demo` call."""
+
+import argparse
+import signal
+import sys
+import time
+from datetime import datetime
+from typing import Any
+
+from .demo import Demo
+from .edits import Editor
+from .functions import FunctionFailed
+from .neighbours.clients import Lake
+from .neighbours.sender import Sender
+from .places import ROOT, STATE
+from .stack import PROJECT, Stack
+from .state import read_state
+from .timeline import printed, timeline
+
+RUN = "run"
+RELAY_SECONDS = 5.0
+WATCH_SECONDS = 0.5
+FINAL = ("applied", "ignored", "in_review", "failed")
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Entry point; the exit status."""
+    parser = argparse.ArgumentParser(prog="tests/stack", description="Cascata on this machine, without AWS.")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    commands.add_parser("demo", help="play the demonstration and end").set_defaults(run=_demo)
+    commands.add_parser("run", help="play the demonstration, then stay up until Ctrl-C").set_defaults(run=_run)
+    edit = commands.add_parser("edit", help="edit a document in the stack that `run` keeps up")
+    edit.add_argument("--id", required=True, help="the document's _id")
+    edit.add_argument("--type", help="its _type: page, product, category, article, banner, menu, …")
+    edit.add_argument("--slug", help="its path, such as /home")
+    edit.add_argument("--title", help="its title; a fresh one when absent")
+    edit.add_argument("--delete", action="store_true", help="delete it instead")
+    edit.set_defaults(run=_edit)
+    options = parser.parse_args(arguments)
+    signal.signal(signal.SIGTERM, _interrupt)
+    try:
+        return options.run(options)
+    except KeyboardInterrupt:
+        return 130
+
+
+def _interrupt(*_: Any) -> None:
+    raise KeyboardInterrupt
+
+
+def _say(text: str) -> None:
+    print(text, flush=True)
+
+
+def _progress(text: str) -> None:
+    _say(f"{datetime.now():%H:%M:%S}  {text}")
+
+
+def _demo(_: argparse.Namespace) -> int:
+    with Stack("demo", progress=_progress) as stack:
+        passed = Demo(stack, _say).play()
+    return 0 if passed else 1
+
+
+def _run(_: argparse.Namespace) -> int:
+    if read_state(STATE / RUN):
+        _say("The stack is already up in another terminal; stop it there with Ctrl-C first.")
+        return 1
+    with Stack(RUN, progress=_progress) as stack:
+        passed = Demo(stack, _say).play()
+        _say(_instructions(stack))
+        try:
+            _stay(stack)
+        except KeyboardInterrupt:
+            _say("\nstopping")
+    return 0 if passed else 1
+
+
+def _instructions(stack: Stack) -> str:
+    python = "./" + str((ROOT / ".local/venv-stack/bin/python").relative_to(ROOT))
+    return f"""
+The stack stays up; Ctrl-C stops it. The relay runs every {RELAY_SECONDS:g} s. Send an edit of your own from another terminal:
+
+  {python} tests/stack edit --type page --id home --slug /home --title "My title"
+  {python} tests/stack edit --id banner-sale --title "A banner on three pages"
+  {python} tests/stack edit --id home --delete
+
+Webhook        {stack.webhook_url}  (Host: {stack.webhook_host})
+Emulated AWS   {stack.emulator.endpoint}  (key and secret: test)
+Logs           {stack.directory.relative_to(ROOT)}/"""
+
+
+def _stay(stack: Stack) -> None:
+    """Runs the relay as its schedule would, and tells the way of every event that comes in."""
+    told = {event["event_id"] for event in stack.ledger.scan("events")}
+    next_relay, relay_trouble = time.monotonic(), None
+    while True:
+        if time.monotonic() >= next_relay:
+            next_relay = time.monotonic() + RELAY_SECONDS
+            try:
+                stack.relay_once()
+                relay_trouble = None
+            except FunctionFailed as problem:
+                if str(problem) != relay_trouble:
+                    _say(f"the relay failed: {problem}")
+                relay_trouble = str(problem)
+        for event in stack.ledger.scan("events"):
+            event_id = event["event_id"]
+            if event_id not in told and stack.state(event_id) in FINAL:
+                told.add(event_id)
+                _say("\n" + "\n".join(printed(timeline(stack, event_id))))
+        time.sleep(WATCH_SECONDS)
+
+
+def _edit(options: argparse.Namespace) -> int:
+    state = read_state(STATE / RUN)
+    if state is None or "webhook_url" not in state:
+        _say("No stack is up. Start it in another terminal: make run")
+        return 1
+    lake = Lake.at(state["lake_port"])
+    sender = Sender(state["webhook_url"], state["webhook_host"], state["secret"])
+    editor = Editor(lake, sender, PROJECT)
+    if options.delete:
+        edit = editor.delete(options.id, send=False)
+    else:
+        title = options.title or f"Title of {datetime.now():%H:%M:%S}"
+        edit = editor.edit(options.id, options.type, options.slug, title=title, send=False)
+    (answer,) = sender.send_as_sanity([edit.delivery])
+    _say(f"{options.id}: {edit.change['operation']}, revision {edit.revision}; the webhook answered {answer.status}: {answer.body}")
+    return 0 if answer.status == 200 else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
