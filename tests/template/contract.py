@@ -1,0 +1,167 @@
+"""What the rest of the project relies on: names that code, stack and operators share with the template."""
+
+FUNCTIONS = ("WebhookFunction", "ConsumerFunction", "RelayFunction")
+
+ENVIRONMENT = {
+    "WebhookFunction": """
+        STAGE EVENTS_TABLE OUTBOX_TABLE WEBHOOK_SECRET_ARN SANITY_PROJECT_ID SANITY_DATASETS MESSAGE_GROUP READY_SHARDS
+        OUTBOX_GRACE_SECONDS RETENTION_DAYS SIGNATURE_MAX_AGE_SECONDS LOCAL_WEBHOOK_SECRET LOCAL_PREVIOUS_WEBHOOK_SECRET
+    """.split(),
+    "ConsumerFunction": """
+        STAGE EVENTS_TABLE OUTBOX_TABLE ROUTES_TABLE TARGETS_SECRET_ARN SANITY_PROJECT_ID SANITY_DATASETS SANITY_API_URL
+        SANITY_API_VERSION STELLATE_URL STELLATE_SOFT_PURGE STOREFRONT_URL STOREFRONT_SECRET_IN STOREFRONT_BATCH_SIZE
+        FENCE_BOUND_SECONDS FENCE_POLL_MILLISECONDS FENCE_TRUST_SECONDS FENCE_TIE_SECONDS RECHECK_SECONDS
+        REPEAT_YOUNG_SECONDS DEFER_FIRST_SECONDS DEFER_MAX_SECONDS BREAKER_FAILURES BREAKER_OPEN_SECONDS READY_SHARDS
+        RETENTION_DAYS MESSAGE_GROUP LOCAL_TARGETS_SECRET
+    """.split(),
+    "RelayFunction": """
+        STAGE OUTBOX_TABLE QUEUE_URL PIPE_NAME READY_SHARDS OUTBOX_GRACE_SECONDS MAX_ATTEMPTS MESSAGE_GROUP
+    """.split(),
+}
+
+PARAMETERS = """
+    Stage AlarmEmail LogRetentionDays Architecture RetentionDays DeletionProtection SchedulesEnabled ThrottleRate
+    ThrottleBurst DomainName CertificateArn SanityProjectId SanityDatasets SanityApiUrl SanityApiVersion StellateUrl
+    StellateSoftPurge StorefrontUrl StorefrontSecretIn StorefrontBatchSize MessageGroup QueueDelaySeconds ReadyShards
+    OutboxGraceSeconds MaxAttempts FenceBoundSeconds FencePollMilliseconds FenceTrustSeconds FenceTieSeconds
+    RecheckSeconds RepeatYoungSeconds DeferFirstSeconds DeferMaxSeconds BreakerFailures BreakerOpenSeconds
+    SignatureMaxAgeSeconds ConsumerMaxConcurrency PipeVersion
+""".split()
+
+OUTPUTS = """
+    WebhookUrl EventsTable OutboxTable RoutesTable WebhookSecretArn TargetsSecretArn DashboardUrl RevalidateQueueUrl
+    RevalidateDeadLetterQueueUrl PipeDeadLetterQueueUrl PipeName ConsumerFunction RelayFunction WebhookFunction
+""".split()
+
+# Metrics that the functions write, namespace Cascata, dimension Stage.
+WEBHOOK_METRICS = set(
+    """
+    EventsAccepted EventsDuplicate EventsIgnored EventsInReview SignatureRefused RequestsRefused WebhookFaults
+    """.split()
+)
+CONSUMER_METRICS = set(
+    """
+    EventsApplied ReceiptToApplied FenceWait FenceDeferred Deferred RecordsFailed TargetOutage KeysPurged KeysRefused
+    RoutesWritten CascadeBoundHit EventsLate EventsSuperseded Gaps
+    """.split()
+)
+# Written by a schedule: that they are missing says that the schedule does not run.
+SCHEDULE_METRICS = set(
+    "OutboxReady OutboxOldestReadyAge OutboxDied OutboxResent OutboxSettled PipeRunning".split()
+)
+METRICS = WEBHOOK_METRICS | CONSUMER_METRICS | SCHEDULE_METRICS
+
+# Keys of each table and of its indexes: (hash, range).
+TABLES = {
+    "EventsTable": {"": ("event_id", None), "by_document": ("document_key", "received_at")},
+    "OutboxTable": {
+        "": ("pk", "sk"),
+        "ready": ("ready_shard", "next_attempt"),
+        "by_state": ("state_key", "received_at"),
+    },
+    "RoutesTable": {"": ("pk", "sk")},
+}
+
+TARGETS_SECRET_KEYS = {"sanity_token", "stellate_token", "storefront_secret"}
+
+# Every right of every role: resource as the policy names it, and the verbs.
+_WRITE_LOG = {"logs:CreateLogStream", "logs:PutLogEvents"}
+RIGHTS = {
+    "WebhookRole": {
+        "${EventsTable.Arn}": {"dynamodb:PutItem"},
+        "${OutboxTable.Arn}": {"dynamodb:PutItem", "dynamodb:UpdateItem"},
+        "${WebhookSecret.Id}": {"secretsmanager:GetSecretValue"},
+        "${WebhookLogGroup.Arn}": _WRITE_LOG,
+    },
+    "ConsumerRole": {
+        "${EventsTable.Arn}": {"dynamodb:GetItem"},
+        "${OutboxTable.Arn}": {
+            "dynamodb:GetItem",
+            "dynamodb:Query",
+            "dynamodb:PutItem",
+            "dynamodb:UpdateItem",
+            "dynamodb:DeleteItem",
+            "dynamodb:ConditionCheckItem",
+        },
+        "${RoutesTable.Arn}": {
+            "dynamodb:GetItem",
+            "dynamodb:BatchGetItem",
+            "dynamodb:Query",
+            "dynamodb:PutItem",
+            "dynamodb:UpdateItem",
+            "dynamodb:DeleteItem",
+            "dynamodb:ConditionCheckItem",
+        },
+        "${TargetsSecret.Id}": {"secretsmanager:GetSecretValue"},
+        "${RevalidateQueue.Arn}": {
+            "sqs:ReceiveMessage",
+            "sqs:DeleteMessage",
+            "sqs:GetQueueAttributes",
+            "sqs:ChangeMessageVisibility",
+        },
+        "${ConsumerLogGroup.Arn}": _WRITE_LOG,
+    },
+    "RelayRole": {
+        "${OutboxTable.Arn}": {"dynamodb:Query", "dynamodb:GetItem", "dynamodb:UpdateItem"},
+        "${OutboxTable.Arn}/index/ready": {"dynamodb:Query"},
+        "${RevalidateQueue.Arn}": {"sqs:SendMessage"},
+        "${OutboxPipe.Arn}": {"pipes:DescribePipe"},
+        "${RelayLogGroup.Arn}": _WRITE_LOG,
+    },
+    "RelayScheduleRole": {"${RelayFunction.Arn}": {"lambda:InvokeFunction"}},
+    "OutboxPipeRole": {
+        "${OutboxTable.StreamArn}": {
+            "dynamodb:DescribeStream",
+            "dynamodb:GetRecords",
+            "dynamodb:GetShardIterator",
+            "dynamodb:ListStreams",
+        },
+        "${RevalidateQueue.Arn}": {"sqs:SendMessage"},
+        "${PipeDeadLetterQueue.Arn}": {"sqs:SendMessage"},
+    },
+}
+# Who may take on each role.
+TRUST = {
+    "WebhookRole": "lambda.amazonaws.com",
+    "ConsumerRole": "lambda.amazonaws.com",
+    "RelayRole": "lambda.amazonaws.com",
+    "RelayScheduleRole": "scheduler.amazonaws.com",
+}
+# What evidence may be done to. Anything beyond could change or delete it.
+EVIDENCE_VERBS = {"dynamodb:PutItem", "dynamodb:GetItem"}
+
+# Alarms an operator must have: namespace, metric, and what its dimension refers to.
+ALARMS = {
+    ("AWS/SQS", "ApproximateNumberOfMessagesVisible", "PipeDeadLetterQueue"),
+    ("AWS/EventBridge/Pipes", "ExecutionFailed", "OutboxPipe"),
+    ("AWS/EventBridge/Pipes", "TargetStageFailed", "OutboxPipe"),
+    ("Cascata", "PipeRunning", "Stage"),
+    ("AWS/SQS", "ApproximateNumberOfMessagesVisible", "RevalidateDeadLetterQueue"),
+    ("AWS/SQS", "ApproximateAgeOfOldestMessage", "RevalidateQueue"),
+    ("Cascata", "OutboxOldestReadyAge", "Stage"),
+    ("Cascata", "OutboxDied", "Stage"),
+    ("Cascata", "EventsInReview", "Stage"),
+    ("Cascata", "RecordsFailed", "Stage"),
+    ("Cascata", "TargetOutage", "Stage"),
+    ("Cascata", "KeysRefused", "Stage"),
+    ("Cascata", "CascadeBoundHit", "Stage"),
+    ("Cascata", "SignatureRefused", "Stage"),
+    ("Cascata", "WebhookFaults", "Stage"),
+    ("AWS/ApiGateway", "4xx", "HttpApi"),
+    ("AWS/ApiGateway", "5xx", "HttpApi"),
+} | {("AWS/Lambda", metric, function) for metric in ("Errors", "Throttles") for function in FUNCTIONS}
+
+# What the dashboard must answer.
+DASHBOARD = {
+    "OutboxReady",
+    "OutboxOldestReadyAge",
+    "RecordsFailed",
+    "KeysRefused",
+    "OutboxDied",
+    "EventsLate",
+    "SignatureRefused",
+    "RequestsRefused",
+    "Gaps",
+    "ApproximateAgeOfOldestMessage",
+    "ReceiptToApplied",
+}

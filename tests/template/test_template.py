@@ -1,0 +1,48 @@
+"""The built template is sound, and is the one of this source."""
+
+import copy
+import json
+import os
+from pathlib import Path
+
+import checks
+from conftest import PROJECT
+from model import load
+
+GOLDEN = Path(__file__).parent / "golden/outbox_pipe.json"
+
+
+def test_no_check_finds_a_problem(template):
+    assert checks.problems(template) == {}
+
+
+def test_the_pipe_is_as_recorded(template):
+    """Nothing about the Pipe changes by accident. To record a change: RECORD=1 tests/template/run.sh"""
+    found = copy.deepcopy(template.properties("OutboxPipe"))
+    for each in found["SourceParameters"]["FilterCriteria"]["Filters"]:
+        each["Pattern"] = json.loads(each["Pattern"])
+    if os.environ.get("RECORD"):
+        GOLDEN.write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
+    assert found == json.loads(GOLDEN.read_text(encoding="utf-8"))
+
+
+def test_the_built_template_is_of_this_source(built):
+    """A build left over from an older template would be tested, and deployed, without a word."""
+    source = load(PROJECT / "template.yaml")
+    built = copy.deepcopy(built)
+    for template in (source, built):
+        for resource in template["Resources"].values():
+            resource.get("Metadata", {}).pop("SamResourceId", None)
+            if not resource.get("Metadata"):
+                resource.pop("Metadata", None)
+            resource.get("Properties", {}).pop("CodeUri", None)
+    assert built == source
+
+
+def test_every_function_was_built(built, built_path):
+    """Lambda starts the file bootstrap; a Linux program begins with ELF."""
+    for name, resource in built["Resources"].items():
+        if resource["Type"] == "AWS::Serverless::Function":
+            bootstrap = built_path.parent / resource["Properties"]["CodeUri"] / "bootstrap"
+            assert bootstrap.read_bytes()[:4] == b"\x7fELF", name
+            assert os.access(bootstrap, os.X_OK), name
