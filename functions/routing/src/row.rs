@@ -1,0 +1,438 @@
+//! What the routing query answered, read leniently: one bad row is an error of its own document only.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::Value;
+use time::OffsetDateTime;
+use time::format_description::well_known::Rfc3339;
+
+use crate::model::is_document_id;
+
+/// The route's name where the query gives none.
+pub const DEFAULT_ROUTE: &str = "default";
+
+/// Bytes that a slug may have: it is part of a partition key of DynamoDB, which holds 2,048.
+pub const MAXIMUM_SLUG_BYTES: usize = 1800;
+
+/// Bytes that a route's name may have: it is part of a sort key of DynamoDB, which holds 1,024.
+pub const MAXIMUM_ROUTE_BYTES: usize = 256;
+
+/// One document as the routing query shows it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Row {
+    /// `_id`.
+    pub document_id: String,
+    /// `_type`.
+    pub document_type: String,
+    /// `_rev`.
+    pub revision: String,
+    /// `_updatedAt`.
+    pub updated_at: OffsetDateTime,
+    /// The document's pages, by name, with their slugs.
+    pub routes: BTreeMap<String, String>,
+    /// What the pages depend on, without the document itself: sorted, without duplicates.
+    pub dependencies: Vec<String>,
+    /// How many dependencies were left out because the bound was hit.
+    pub dependencies_beyond_bound: usize,
+}
+
+impl Row {
+    /// The second that orders (law 5).
+    pub fn second(&self) -> i64 {
+        self.updated_at.unix_timestamp()
+    }
+}
+
+/// Why a row cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum RowError {
+    /// The query's result is not an array.
+    #[error("the routing query answered no array")]
+    NotAnArray,
+    /// A row that names no document could be any document's.
+    #[error(
+        "the routing query answered a row without a usable _id, so what it left out is not known to be absent"
+    )]
+    Unattributed,
+    /// A field has another type than it must have.
+    #[error("the routing query answered {field} that is not {expected}")]
+    Field {
+        /// The field, e.g. `routes[2].slug`.
+        field: String,
+        /// What it must be.
+        expected: &'static str,
+    },
+    /// Two different rows or two different slugs claim one name.
+    #[error("the routing query answered two different {0}")]
+    Twice(String),
+    /// A slug or a route's name is longer than a key can hold.
+    #[error("{field} has {bytes} bytes; at most {maximum} can be stored")]
+    TooLong {
+        /// The field.
+        field: String,
+        /// Its length.
+        bytes: usize,
+        /// The longest allowed.
+        maximum: usize,
+    },
+    /// The query gave pages to a type that `routes.toml` does not list under `routed`.
+    #[error("the routing query gives pages to type {0:?}, which routes.toml does not list under [routed]")]
+    NotRouted(String),
+    /// The document's row was never asked for.
+    #[error("the routing query was not asked for this document")]
+    NotAsked,
+}
+
+/// The rows of one or several answers, by document.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Rows {
+    by_document: BTreeMap<String, Result<Option<Row>, RowError>>,
+}
+
+impl Rows {
+    /// Adds the `answer` (the `result` of the query API) to a query for the ids in `asked`.
+    ///
+    /// An id without a row is absent, unless the answer holds something that could have been its row. Dependencies beyond
+    /// `maximum_dependencies` are left out and counted in the row. Rows nobody asked for are ignored.
+    pub fn read(&mut self, asked: &[String], answer: &Value, maximum_dependencies: usize) {
+        let mut found: BTreeMap<&str, Result<Option<Row>, RowError>> = BTreeMap::new();
+        let mut missing = Ok(None);
+        match answer.as_array() {
+            None => missing = Err(RowError::NotAnArray),
+            Some(rows) => {
+                for row in rows {
+                    let Some(id) = row.get("_id").and_then(Value::as_str) else {
+                        missing = Err(RowError::Unattributed);
+                        continue;
+                    };
+                    let read = read_row(id, row, maximum_dependencies).map(Some);
+                    found
+                        .entry(id)
+                        .and_modify(|before| {
+                            if *before != read {
+                                *before = Err(RowError::Twice(format!("rows for {id}")));
+                            }
+                        })
+                        .or_insert(read);
+                }
+            }
+        }
+        for id in asked {
+            let row = found.remove(id.as_str()).unwrap_or_else(|| missing.clone());
+            self.by_document.insert(id.clone(), row);
+        }
+    }
+
+    /// What the query showed of a document: its row, or `None` if there is no such published document.
+    ///
+    /// # Errors
+    /// The row cannot be used, or was never asked for.
+    pub fn get(&self, document_id: &str) -> Result<Option<&Row>, RowError> {
+        match self.by_document.get(document_id) {
+            Some(Ok(row)) => Ok(row.as_ref()),
+            Some(Err(error)) => Err(error.clone()),
+            None => Err(RowError::NotAsked),
+        }
+    }
+}
+
+fn read_row(id: &str, row: &Value, maximum_dependencies: usize) -> Result<Row, RowError> {
+    let text = |field: &str, expected: &'static str| {
+        row.get(field)
+            .and_then(Value::as_str)
+            .filter(|text| !text.is_empty())
+            .ok_or(RowError::Field {
+                field: field.into(),
+                expected,
+            })
+    };
+    if !is_document_id(id) {
+        return Err(RowError::Field {
+            field: "_id".into(),
+            expected: "a document id",
+        });
+    }
+    let updated_at =
+        OffsetDateTime::parse(text("_updatedAt", "a time")?, &Rfc3339).map_err(|_| RowError::Field {
+            field: "_updatedAt".into(),
+            expected: "a time",
+        })?;
+    let (dependencies, dependencies_beyond_bound) = read_dependencies(id, row, maximum_dependencies)?;
+    Ok(Row {
+        document_id: id.into(),
+        document_type: text("_type", "a type")?.into(),
+        revision: text("_rev", "a revision")?.into(),
+        updated_at,
+        routes: read_routes(row)?,
+        dependencies,
+        dependencies_beyond_bound,
+    })
+}
+
+/// The array under `field`; null and nothing are an empty one.
+fn array<'a>(row: &'a Value, field: &str) -> Result<&'a [Value], RowError> {
+    match row.get(field) {
+        None | Some(Value::Null) => Ok(&[]),
+        Some(Value::Array(items)) => Ok(items),
+        Some(_) => Err(RowError::Field {
+            field: field.into(),
+            expected: "an array",
+        }),
+    }
+}
+
+fn read_routes(row: &Value) -> Result<BTreeMap<String, String>, RowError> {
+    let mut routes = BTreeMap::new();
+    for (index, item) in array(row, "routes")?.iter().enumerate() {
+        if item.is_null() {
+            continue;
+        }
+        let at = |field: &str| format!("routes[{index}]{field}");
+        let expect = |field: &str, expected| RowError::Field {
+            field: at(field),
+            expected,
+        };
+        let object = item.as_object().ok_or_else(|| expect("", "an object"))?;
+        let route = match object.get("route") {
+            None | Some(Value::Null) => DEFAULT_ROUTE,
+            Some(Value::String(name)) if !name.is_empty() => name,
+            Some(_) => return Err(expect(".route", "a name")),
+        };
+        // A slug field that was passed on whole: {"_type": "slug", "current": "/a"}.
+        let slug = match object.get("slug") {
+            Some(Value::Object(slug)) => slug.get("current"),
+            slug => slug,
+        };
+        let slug = match slug {
+            None | Some(Value::Null) => continue,
+            Some(Value::String(slug)) if slug.is_empty() => continue,
+            Some(Value::String(slug)) => slug,
+            Some(_) => return Err(expect(".slug", "a slug")),
+        };
+        for (field, value, maximum) in [
+            (".route", route, MAXIMUM_ROUTE_BYTES),
+            (".slug", slug.as_str(), MAXIMUM_SLUG_BYTES),
+        ] {
+            if value.len() > maximum {
+                return Err(RowError::TooLong {
+                    field: at(field),
+                    bytes: value.len(),
+                    maximum,
+                });
+            }
+            if value.chars().any(char::is_control) {
+                return Err(expect(field, "free of control characters"));
+            }
+        }
+        if let Some(before) = routes.insert(route.to_owned(), slug.clone())
+            && before != *slug
+        {
+            return Err(RowError::Twice(format!("slugs for route {route:?}")));
+        }
+    }
+    Ok(routes)
+}
+
+fn read_dependencies(own: &str, row: &Value, maximum: usize) -> Result<(Vec<String>, usize), RowError> {
+    let mut dependencies = BTreeSet::new();
+    let mut beyond = BTreeSet::new();
+    for (index, item) in array(row, "dependencies")?.iter().enumerate() {
+        let id = match item {
+            Value::Null => continue,
+            Value::String(id) => published(id),
+            _ => {
+                return Err(RowError::Field {
+                    field: format!("dependencies[{index}]"),
+                    expected: "a document id",
+                });
+            }
+        };
+        // An id that no document can have (an empty one, a URL) has no edits to wait for.
+        if id == own || !is_document_id(id) || dependencies.contains(id) {
+            continue;
+        }
+        if dependencies.len() < maximum {
+            dependencies.insert(id.to_owned());
+        } else {
+            beyond.insert(id);
+        }
+    }
+    let beyond = beyond.len();
+    Ok((dependencies.into_iter().collect(), beyond))
+}
+
+/// The published document that a reference to a draft or a version means.
+fn published(id: &str) -> &str {
+    if let Some(id) = id.strip_prefix("drafts.") {
+        return id;
+    }
+    match id.strip_prefix("versions.").and_then(|rest| rest.split_once('.')) {
+        Some((_release, id)) => id,
+        None => id,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn asked(ids: &[&str]) -> Vec<String> {
+        ids.iter().map(ToString::to_string).collect()
+    }
+
+    fn read(ids: &[&str], answer: Value) -> Rows {
+        let mut rows = Rows::default();
+        rows.read(&asked(ids), &answer, 5);
+        rows
+    }
+
+    fn row(id: &str, more: Value) -> Value {
+        let mut row = json!({"_id": id, "_type": "page", "_rev": "r1", "_updatedAt": "2026-01-01T00:00:00Z"});
+        row.as_object_mut()
+            .unwrap()
+            .extend(more.as_object().unwrap().clone());
+        row
+    }
+
+    #[test]
+    fn a_full_row() {
+        let rows = read(
+            &["p1"],
+            json!([row(
+                "p1",
+                json!({
+                    "_updatedAt": "2026-01-01T00:00:00.900Z",
+                    "routes": [{"route": "en", "slug": "/a"}, {"route": "it", "slug": "/it/a b ü"}],
+                    "dependencies": ["b2", "b1", "b2"],
+                })
+            )]),
+        );
+        let row = rows.get("p1").unwrap().unwrap();
+        assert_eq!(row.second(), 1_767_225_600);
+        assert_eq!(row.revision, "r1");
+        assert_eq!(row.document_type, "page");
+        assert_eq!(row.routes["it"], "/it/a b ü");
+        assert_eq!(row.routes.len(), 2);
+        assert_eq!(row.dependencies, ["b1", "b2"]);
+    }
+
+    #[test]
+    fn nulls_are_tolerated() {
+        let rows = read(
+            &["p1", "p2", "p3"],
+            json!([
+                row("p1", json!({"routes": null, "dependencies": null})),
+                row("p2", json!({})),
+                row(
+                    "p3",
+                    json!({
+                        "routes": [null, {"route": null, "slug": "/a"}, {"route": "x", "slug": null}, {"route": "y", "slug": ""},
+                                   {"route": "z", "slug": {"_type": "slug", "current": "/z"}}, {"route": "n", "slug": {"current": null}}],
+                        "dependencies": [null, "b1", null],
+                    })
+                ),
+            ]),
+        );
+        for id in ["p1", "p2"] {
+            let row = rows.get(id).unwrap().unwrap();
+            assert!(row.routes.is_empty() && row.dependencies.is_empty());
+        }
+        let row = rows.get("p3").unwrap().unwrap();
+        assert_eq!(
+            row.routes,
+            BTreeMap::from([("default".into(), "/a".into()), ("z".into(), "/z".into())])
+        );
+        assert_eq!(row.dependencies, ["b1"]);
+    }
+
+    #[test]
+    fn one_bad_row_is_its_own_documents_error_only() {
+        let bad = [
+            json!({"_rev": null}),
+            json!({"_type": 7}),
+            json!({"_updatedAt": "yesterday"}),
+            json!({"routes": {}}),
+            json!({"routes": ["/a"]}),
+            json!({"routes": [{"route": 1, "slug": "/a"}]}),
+            json!({"routes": [{"slug": ["/a"]}]}),
+            json!({"routes": [{"slug": "/a\u{0}"}]}),
+            json!({"routes": [{"slug": "/".repeat(MAXIMUM_SLUG_BYTES + 1)}]}),
+            json!({"routes": [{"route": "r".repeat(MAXIMUM_ROUTE_BYTES + 1), "slug": "/a"}]}),
+            json!({"routes": [{"slug": "/a"}, {"slug": "/b"}]}),
+            json!({"dependencies": "b1"}),
+            json!({"dependencies": [1]}),
+        ];
+        for more in bad {
+            let rows = read(
+                &["bad", "good", "absent"],
+                json!([row("bad", more.clone()), row("good", json!({}))]),
+            );
+            assert!(rows.get("bad").is_err(), "{more}");
+            assert!(rows.get("good").unwrap().is_some(), "{more}");
+            assert_eq!(rows.get("absent"), Ok(None), "{more}");
+        }
+    }
+
+    #[test]
+    fn absence_is_believed_only_of_an_intelligible_answer() {
+        assert_eq!(read(&["p1"], json!([])).get("p1"), Ok(None));
+        assert_eq!(read(&["p1"], json!({})).get("p1"), Err(RowError::NotAnArray));
+        assert_eq!(read(&["p1"], json!(null)).get("p1"), Err(RowError::NotAnArray));
+        for nameless in [
+            json!({"_type": "page"}),
+            json!("text"),
+            json!(null),
+            json!({"_id": 1}),
+        ] {
+            assert_eq!(
+                read(&["p1"], json!([nameless])).get("p1"),
+                Err(RowError::Unattributed)
+            );
+        }
+        assert_eq!(read(&["p1"], json!([])).get("p2"), Err(RowError::NotAsked));
+    }
+
+    #[test]
+    fn the_same_row_twice_is_one_and_two_different_rows_are_none() {
+        let one = row("p1", json!({"routes": [{"slug": "/a"}, {"slug": "/a"}]}));
+        assert!(read(&["p1"], json!([one, one])).get("p1").unwrap().is_some());
+        let other = row("p1", json!({"routes": [{"slug": "/b"}]}));
+        assert!(matches!(
+            read(&["p1"], json!([one, other])).get("p1"),
+            Err(RowError::Twice(_))
+        ));
+    }
+
+    #[test]
+    fn odd_dependencies_end_well() {
+        let rows = read(
+            &["p1"],
+            json!([row(
+                "p1",
+                json!({"dependencies": ["p1", "drafts.p1", "drafts.b1", "versions.r1.b2", "versions.odd", "", "no id", "b3"]})
+            )]),
+        );
+        let row = rows.get("p1").unwrap().unwrap();
+        assert_eq!(row.dependencies, ["b1", "b2", "b3", "versions.odd"]);
+        assert_eq!(row.dependencies_beyond_bound, 0);
+    }
+
+    #[test]
+    fn dependencies_are_bounded_and_the_rest_counted() {
+        let ids: Vec<String> = (0..8).map(|n| format!("b{n}")).chain(["b7".into()]).collect();
+        let rows = read(&["p1"], json!([row("p1", json!({"dependencies": ids}))]));
+        let row = rows.get("p1").unwrap().unwrap();
+        assert_eq!(row.dependencies.len(), 5);
+        assert_eq!(row.dependencies_beyond_bound, 3);
+    }
+
+    #[test]
+    fn answers_add_up() {
+        let mut rows = read(&["p1"], json!([row("p1", json!({}))]));
+        rows.read(&asked(&["p2"]), &json!([]), 5);
+        assert!(rows.get("p1").unwrap().is_some());
+        assert_eq!(rows.get("p2"), Ok(None));
+    }
+}
