@@ -43,7 +43,7 @@ MUTATIONS = {
             properties("PipeFailingAlarm", "MetricName"),
             "Invocations",
         ),
-        ("alarm on 5xx instead of 4xx", properties("ApiClientErrorsAlarm", "MetricName"), "5xx"),
+        ("alarm on all requests instead of 4xx", properties("ApiClientErrorsAlarm", "MetricName"), "Count"),
         (
             "alarm watches another function",
             properties("RelayThrottlesAlarm", "Dimensions.0.Value"),
