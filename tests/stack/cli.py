@@ -1,18 +1,21 @@
 """`python tests/stack COMMAND`: what `make run` and `make demo` call."""
 
 import argparse
+import os
+import shutil
 import signal
-import sys
+import subprocess
 import time
 from datetime import datetime
 from typing import Any
 
 from .demo import Demo
 from .edits import Editor
+from .emulator import Emulator
 from .functions import FunctionFailed
 from .neighbours.clients import Lake
 from .neighbours.sender import Sender
-from .places import ROOT, STATE
+from .places import ROOT, STATE, working_directory
 from .stack import PROJECT, Stack
 from .state import read_state
 from .timeline import printed, timeline
@@ -36,6 +39,9 @@ def main(arguments: list[str] | None = None) -> int:
     edit.add_argument("--title", help="its title; a fresh one when absent")
     edit.add_argument("--delete", action="store_true", help="delete it instead")
     edit.set_defaults(run=_edit)
+    emulator = commands.add_parser("emulator", help="run a command with an empty emulator of its own")
+    emulator.add_argument("command", nargs=argparse.REMAINDER, help="such as: cargo test -p ledger")
+    emulator.set_defaults(run=_emulator)
     options = parser.parse_args(arguments)
     signal.signal(signal.SIGTERM, _interrupt)
     try:
@@ -130,5 +136,14 @@ def _edit(options: argparse.Namespace) -> int:
     return 0 if answer.status == 200 else 1
 
 
-if __name__ == "__main__":
-    sys.exit(main())
+def _emulator(options: argparse.Namespace) -> int:
+    """The command's own status. The emulator is addressed by the AWS variables that the SDKs read."""
+    if not options.command:
+        _say("Say what to run, such as: python tests/stack emulator cargo test -p ledger")
+        return 2
+    emulator = Emulator(working_directory(f"emulator-{os.getpid()}"))
+    try:
+        return subprocess.run(options.command, env=os.environ | emulator.client_environment()).returncode
+    finally:
+        emulator.stop()
+        shutil.rmtree(working_directory(f"emulator-{os.getpid()}"), ignore_errors=True)

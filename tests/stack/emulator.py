@@ -6,7 +6,7 @@ from pathlib import Path
 
 import requests
 
-from .aws import Aws
+from .aws import ROOT_KEY, ROOT_SECRET, Aws
 from .places import ACCOUNT, LOOPBACK, REGION, STACK_BIN, free_port
 from .processes import Process, children_of, environment_of
 
@@ -67,6 +67,21 @@ class Emulator:
     def log(self) -> Path:
         """Where its output goes."""
         return self._process.log
+
+    def client_environment(self) -> dict[str, str]:
+        """The variables that point an AWS SDK at this emulator, as root, and at nothing else."""
+        return {
+            "AWS_ENDPOINT_URL": self.endpoint,
+            # The Rust crates run their DynamoDB tests only where this names an emulator.
+            "CASCATA_TEST_DYNAMODB_URL": self.endpoint,
+            "AWS_REGION": REGION,
+            "AWS_DEFAULT_REGION": REGION,
+            "AWS_ACCESS_KEY_ID": ROOT_KEY,
+            "AWS_SECRET_ACCESS_KEY": ROOT_SECRET,
+            "AWS_CONFIG_FILE": os.devnull,
+            "AWS_SHARED_CREDENTIALS_FILE": os.devnull,
+            "AWS_EC2_METADATA_DISABLED": "true",
+        }
 
     def function_processes(self, function: str) -> list[int]:
         """The ids of the running bootstraps of a function: its execution environments."""
