@@ -27,7 +27,9 @@ class Aws:
             self._clients[service] = self._session.client(
                 service,
                 endpoint_url=self.endpoint,
-                config=Config(connect_timeout=5, read_timeout=70, retries={"max_attempts": 2, "mode": "standard"}),
+                config=Config(
+                    connect_timeout=5, read_timeout=70, retries={"max_attempts": 2, "mode": "standard"}
+                ),
                 **self._credentials,
             )
         return self._clients[service]

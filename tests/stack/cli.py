@@ -31,7 +31,9 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="tests/stack", description="Cascata on this machine, without AWS.")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     commands.add_parser("demo", help="play the demonstration and end").set_defaults(run=_demo)
-    commands.add_parser("run", help="play the demonstration, then stay up until Ctrl-C").set_defaults(run=_run)
+    commands.add_parser("run", help="play the demonstration, then stay up until Ctrl-C").set_defaults(
+        run=_run
+    )
     edit = commands.add_parser("edit", help="edit a document in the stack that `run` keeps up")
     edit.add_argument("--id", required=True, help="the document's _id")
     edit.add_argument("--type", help="its _type: page, product, category, article, banner, menu, …")
@@ -85,7 +87,8 @@ def _run(_: argparse.Namespace) -> int:
 def _instructions(stack: Stack) -> str:
     python = "./" + str((ROOT / ".local/venv-stack/bin/python").relative_to(ROOT))
     return f"""
-The stack stays up; Ctrl-C stops it. The relay runs every {RELAY_SECONDS:g} s. Send an edit of your own from another terminal:
+The stack stays up; Ctrl-C stops it. The relay runs every {RELAY_SECONDS:g} s.
+Send an edit of your own from another terminal:
 
   {python} tests/stack edit --type page --id home --slug /home --title "My title"
   {python} tests/stack edit --id banner-sale --title "A banner on three pages"
@@ -132,7 +135,8 @@ def _edit(options: argparse.Namespace) -> int:
         title = options.title or f"Title of {datetime.now():%H:%M:%S}"
         edit = editor.edit(options.id, options.type, options.slug, title=title, send=False)
     (answer,) = sender.send_as_sanity([edit.delivery])
-    _say(f"{options.id}: {edit.change['operation']}, revision {edit.revision}; the webhook answered {answer.status}: {answer.body}")
+    _say(f"{options.id}: {edit.change['operation']}, revision {edit.revision}")
+    _say(f"the webhook answered {answer.status}: {answer.body}")
     return 0 if answer.status == 200 else 1
 
 

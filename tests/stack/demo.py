@@ -96,9 +96,14 @@ class Demo:
             self._stack.wait_state(edit, "applied", APPLIED_SECONDS)
         self._stack.wait_quiet(APPLIED_SECONDS)
         sent = {one["event_id"] for one in self._stack.pipe.log("forwarded")}
-        self._seen(all(edit.event_id in sent for edit in edits), f"{SAVES} messages forwarded, {SAVES} events applied")
+        self._seen(
+            all(edit.event_id in sent for edit in edits),
+            f"{SAVES} messages forwarded, {SAVES} events applied",
+        )
         keys, slugs = self._purges_since(marks)
-        for line in printed([one for one in timeline(self._stack, edits[-1].event_id) if one.step != "saved"]):
+        for line in printed(
+            [one for one in timeline(self._stack, edits[-1].event_id) if one.step != "saved"]
+        ):
             self._say(line)
         self._seen(keys and set(keys.values()) == {1}, f"each of {len(keys)} keys purged once in Stellate")
         self._seen(slugs == Counter({PATH: 1}), f"{PATH} revalidated once in the storefront")
@@ -111,7 +116,9 @@ class Demo:
 
     def _component(self) -> None:
         marks = self._marks()
-        edit = self._send(self._stack.edit("banner-sale", "banner", send=False, title=f"Sale {secrets.token_hex(2)}"))
+        edit = self._send(
+            self._stack.edit("banner-sale", "banner", send=False, title=f"Sale {secrets.token_hex(2)}")
+        )
         self._stack.wait_state(edit, "applied", APPLIED_SECONDS)
         keys, slugs = self._purges_since(marks)
         self._seen(("Page", "_id", PAGE) in keys, f"Stellate purged the page that shows it: Page {PAGE}")
@@ -122,9 +129,14 @@ class Demo:
         self._stack.wait_state(edit, "applied", APPLIED_SECONDS)
         marks, events = self._marks(), len(self._stack.ledger.scan("events"))
         (again,) = self._stack.sender.send_as_sanity([edit.delivery])
-        self._seen(again.status == 200 and again.body.get("duplicate") is True, f"answered {again.status}, {again.body}")
+        self._seen(
+            again.status == 200 and again.body.get("duplicate") is True,
+            f"answered {again.status}, {again.body}",
+        )
         self._seen(len(self._stack.ledger.scan("events")) == events, "no new event")
-        wait_until(lambda: self._stack.ledger.item(edit.event_id)["deliveries"] >= 1, 10, "the delivery is counted")
+        wait_until(
+            lambda: self._stack.ledger.item(edit.event_id)["deliveries"] >= 1, 10, "the delivery is counted"
+        )
         self._stack.wait_quiet(APPLIED_SECONDS)
         self._seen(self._marks() == marks, "nothing purged")
 

@@ -3,7 +3,6 @@
 import fcntl
 import os
 import shlex
-import subprocess
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
@@ -13,6 +12,7 @@ from .aws import ROOT_KEY, ROOT_SECRET, Aws
 from .gaps import add_routes, allow_batches
 from .pipe.deployed import physical_ids
 from .places import LOCAL, REGION, ROOT, SAM_BIN
+from .processes import Process
 
 CONFIGURATION = "local"
 BUILD_SECONDS = 1800
@@ -46,8 +46,12 @@ class Deployment:
         self.ids = physical_ids(aws, name)
         described = aws.client("cloudformation").describe_stacks(StackName=name)["Stacks"][0]
         self.outputs = {entry["OutputKey"]: entry["OutputValue"] for entry in described.get("Outputs", [])}
-        self.parameters = {entry["ParameterKey"]: entry["ParameterValue"] for entry in described["Parameters"]}
-        template = aws.client("cloudformation").get_template(StackName=name, TemplateStage="Processed")["TemplateBody"]
+        self.parameters = {
+            entry["ParameterKey"]: entry["ParameterValue"] for entry in described["Parameters"]
+        }
+        template = aws.client("cloudformation").get_template(StackName=name, TemplateStage="Processed")[
+            "TemplateBody"
+        ]
         self.api_id = add_routes(aws, template, self.ids)
         allow_batches(aws, template, self.ids)
 
@@ -76,12 +80,16 @@ class Deployment:
 
     def role_of(self, logical_id: str) -> str:
         """The name of a function's role."""
-        configuration = self.aws.client("lambda").get_function_configuration(FunctionName=self.function(logical_id))
+        configuration = self.aws.client("lambda").get_function_configuration(
+            FunctionName=self.function(logical_id)
+        )
         return configuration["Role"].rsplit("/", 1)[-1]
 
     def secret(self, logical_id: str) -> str:
         """The current value of a secret."""
-        return self.aws.client("secretsmanager").get_secret_value(SecretId=self.ids[logical_id])["SecretString"]
+        return self.aws.client("secretsmanager").get_secret_value(SecretId=self.ids[logical_id])[
+            "SecretString"
+        ]
 
     def put_secret(self, logical_id: str, value: str) -> None:
         """A new current value; the one before stays readable as the previous."""
@@ -119,17 +127,12 @@ def _sam(arguments: list[str], log: Path, variables: dict[str, str], seconds: fl
         "AWS_SHARED_CREDENTIALS_FILE": os.devnull,
         "AWS_EC2_METADATA_DISABLED": "true",
     }
-    log.parent.mkdir(parents=True, exist_ok=True)
-    with log.open("wb") as output:
-        done = subprocess.run(
-            [str(SAM_BIN / "sam"), *arguments],
-            cwd=ROOT,
-            env=environment | variables,
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=subprocess.STDOUT,
-            timeout=seconds,
-        )
-    if done.returncode != 0:
+    sam = Process("sam", [str(SAM_BIN / "sam"), *arguments], log, environment | variables, cwd=ROOT)
+    try:
+        status = sam.wait(seconds)
+    finally:
+        # Cargo and its compilers are in the same group, and end with it.
+        sam.stop()
+    if status != 0:
         end = "\n".join(log.read_text(errors="replace").splitlines()[-40:])
-        raise SamFailed(f"sam {arguments[0]} ended with {done.returncode} (all of it in {log}):\n{end}")
+        raise SamFailed(f"sam {arguments[0]} ended with {status} (all of it in {log}):\n{end}")

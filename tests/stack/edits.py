@@ -61,7 +61,10 @@ class Editor:
         **fields: Any,
     ) -> Edit:
         """Creates the document or changes fields of it; `path` is its slug."""
-        current = self._lake.document(document_id, dataset) or {"_id": document_id, "_type": document_type or "page"}
+        current = self._lake.document(document_id, dataset) or {
+            "_id": document_id,
+            "_type": document_type or "page",
+        }
         document = current | fields
         if document_type:
             document["_type"] = document_type

@@ -3,13 +3,11 @@
 import json
 import os
 import signal
-from contextlib import contextmanager
 from typing import Any
 
 from .deployment import Deployment
 from .emulator import Emulator
-
-DENY_POLICY = "denied-by-test"
+from .roles import denied
 
 
 class FunctionFailed(AssertionError):
@@ -38,12 +36,16 @@ class Functions:
         """Changes environment variables; the running execution environments are replaced."""
         client, name = self._aws.client("lambda"), self._deployment.function(logical_id)
         current = client.get_function_configuration(FunctionName=name)["Environment"]["Variables"]
-        client.update_function_configuration(FunctionName=name, Environment={"Variables": current | variables})
+        client.update_function_configuration(
+            FunctionName=name, Environment={"Variables": current | variables}
+        )
 
     def environment(self, logical_id: str) -> dict[str, str]:
         """Its environment variables."""
         name = self._deployment.function(logical_id)
-        return self._aws.client("lambda").get_function_configuration(FunctionName=name)["Environment"]["Variables"]
+        return self._aws.client("lambda").get_function_configuration(FunctionName=name)["Environment"][
+            "Variables"
+        ]
 
     def kill(self, logical_id: str) -> int:
         """Kills its running processes as a crash of the machine would; answers how many there were."""
@@ -52,17 +54,9 @@ class Functions:
             os.kill(pid, signal.SIGKILL)
         return len(killed)
 
-    @contextmanager
     def denied(self, logical_id: str, *actions: str, resource: str = "*"):
-        """While inside, the function's role is denied these actions. The next request counts it."""
-        iam, role = self._aws.client("iam"), self._deployment.role_of(logical_id)
-        statement = {"Effect": "Deny", "Action": list(actions), "Resource": resource}
-        policy = json.dumps({"Version": "2012-10-17", "Statement": [statement]})
-        iam.put_role_policy(RoleName=role, PolicyName=DENY_POLICY, PolicyDocument=policy)
-        try:
-            yield
-        finally:
-            iam.delete_role_policy(RoleName=role, PolicyName=DENY_POLICY)
+        """While inside (`with`), the function's role is denied these actions."""
+        return denied(self._aws, self._deployment.role_of(logical_id), *actions, resource=resource)
 
     def log(self, logical_id: str) -> list[str]:
         """Everything the function printed that the emulator has taken in, oldest first."""
@@ -75,7 +69,9 @@ class Functions:
             entries = [entry for page in pages for entry in page["events"]]
         except logs.exceptions.ResourceNotFoundException:
             return []
-        return [entry["message"].rstrip("\n") for entry in sorted(entries, key=lambda entry: entry["timestamp"])]
+        return [
+            entry["message"].rstrip("\n") for entry in sorted(entries, key=lambda entry: entry["timestamp"])
+        ]
 
     def json_log(self, logical_id: str) -> list[dict[str, Any]]:
         """The lines of its log that are JSON objects."""

@@ -11,16 +11,12 @@ from typing import Any
 import yaml
 
 from .aws import Aws
+from .roles import BATCHES
 
 API = "AWS::ApiGatewayV2::Api"
 ROLE = "AWS::IAM::Role"
 ANY_METHOD = "x-amazon-apigateway-any-method"
 INTEGRATION = "x-amazon-apigateway-integration"
-BATCHES = {
-    "sqs:SendMessage": "sqs:SendMessageBatch",
-    "sqs:DeleteMessage": "sqs:DeleteMessageBatch",
-    "sqs:ChangeMessageVisibility": "sqs:ChangeMessageVisibilityBatch",
-}
 BATCH_POLICY = "emulator-batches"
 
 
@@ -40,7 +36,9 @@ def add_routes(aws: Aws, template: Any, ids: dict[str, str]) -> str:
             )
             verb = "ANY" if method == ANY_METHOD else method.upper()
             key = "$default" if path == "/$default" else f"{verb} {path}"
-            client.create_route(ApiId=ids[api], RouteKey=key, Target=f"integrations/{created['IntegrationId']}")
+            client.create_route(
+                ApiId=ids[api], RouteKey=key, Target=f"integrations/{created['IntegrationId']}"
+            )
     return ids[api]
 
 
@@ -61,10 +59,14 @@ def allow_batches(aws: Aws, template: Any, ids: dict[str, str]) -> None:
             for statement in document["Statement"]:
                 batches = [BATCHES[action] for action in _list(statement.get("Action")) if action in BATCHES]
                 if batches and statement["Effect"] == "Allow":
-                    statements.append({"Effect": "Allow", "Action": batches, "Resource": statement["Resource"]})
+                    statements.append(
+                        {"Effect": "Allow", "Action": batches, "Resource": statement["Resource"]}
+                    )
         if statements:
             policy = {"Version": "2012-10-17", "Statement": statements}
-            iam.put_role_policy(RoleName=ids[logical], PolicyName=BATCH_POLICY, PolicyDocument=json.dumps(policy))
+            iam.put_role_policy(
+                RoleName=ids[logical], PolicyName=BATCH_POLICY, PolicyDocument=json.dumps(policy)
+            )
 
 
 def _of_type(template: Any, kind: str) -> dict[str, Any]:

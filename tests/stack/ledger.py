@@ -47,7 +47,9 @@ class Ledger:
 
     def scan(self, table: str) -> list[Item]:
         """Every item of `events`, `outbox` or `routes`."""
-        pages = self._dynamodb.get_paginator("scan").paginate(TableName=self._tables[table], ConsistentRead=True)
+        pages = self._dynamodb.get_paginator("scan").paginate(
+            TableName=self._tables[table], ConsistentRead=True
+        )
         return [plain(item) for page in pages for item in page["Items"]]
 
     def event(self, event_id: str) -> Item | None:
@@ -85,7 +87,9 @@ class Ledger:
         event = self.event(event_id)
         if event is None:
             return None
-        found = [item for item in self.partition(event["document_key"]) if item["sk"] == event["outbox_sort_key"]]
+        found = [
+            item for item in self.partition(event["document_key"]) if item["sk"] == event["outbox_sort_key"]
+        ]
         return found[0] if found else None
 
     def head(self, document_id: str, dataset: str = "production") -> Item | None:

@@ -76,6 +76,13 @@ class Process:
 
         return self.wait_ready(look, deadline)
 
+    def wait(self, deadline: float) -> int:
+        """Waits until it ends by itself; its exit status. Raises `ProcessFailed` when that takes too long."""
+        try:
+            return self._child.wait(deadline)
+        except subprocess.TimeoutExpired:
+            raise ProcessFailed(f"{self.name} did not end within {deadline:g} s:\n{self.output()}") from None
+
     def kill(self) -> None:
         """Ends it the hard way, as a crash would."""
         self._signal_group(signal.SIGKILL)

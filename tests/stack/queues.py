@@ -30,7 +30,9 @@ class Queues:
 
     def depth(self, logical_id: str) -> dict[str, int]:
         """Messages `visible`, `in_flight` and `delayed`."""
-        answer = self._sqs.get_queue_attributes(QueueUrl=self.url(logical_id), AttributeNames=["All"])["Attributes"]
+        answer = self._sqs.get_queue_attributes(QueueUrl=self.url(logical_id), AttributeNames=["All"])[
+            "Attributes"
+        ]
         return {name: int(answer.get(attribute, 0)) for name, attribute in COUNTS.items()}
 
     def total(self, logical_id: str) -> int:

@@ -8,7 +8,7 @@ from contextlib import ExitStack
 from typing import Any
 
 from .content import site
-from .deployment import Deployment, build, configured_parameters
+from .deployment import Deployment, build
 from .edits import Edit, Editor
 from .emulator import Emulator
 from .functions import Functions
@@ -18,12 +18,17 @@ from .neighbours.sender import Answer, Delivery, Sender
 from .pipe.running import RunningPipe
 from .places import STATE, working_directory
 from .queues import Queues
+from .roles import denied
 from .state import end_leftovers, write_state
 from .waiting import wait_until
 
 STACK_NAME = "cascata-local"
 PROJECT = "localproject"
-TOKENS = {"sanity_token": "sanity-token", "stellate_token": "stellate-token", "storefront_secret": "storefront-secret"}
+TOKENS = {
+    "sanity_token": "sanity-token",
+    "stellate_token": "stellate-token",
+    "storefront_secret": "storefront-secret",
+}
 SETTLE_SECONDS = 30.0
 OPEN_STATES = ("pending", "failed")
 
@@ -32,8 +37,8 @@ class Stack:
     """`with Stack() as stack:` is up inside and gone after, also when the start fails half-way.
 
     `parameters` go over those of samconfig.toml's `local` environment. `seed=False` leaves the content lake empty,
-    `pipe=False` the Pipe not started. Everything it writes is in `.local/stack/<name>`; what an earlier run of that name
-    left running is ended first.
+    `pipe=False` the Pipe not started. Everything it writes is in `.local/stack/<name>`; what an earlier run of that
+    name left running is ended first.
     """
 
     def __init__(
@@ -101,12 +106,21 @@ class Stack:
         return part
 
     def _record(self) -> None:
-        parts = {"emulator": self.emulator, "lake": self.lake, "stellate": self.stellate, "storefront": self.storefront}
+        parts = {
+            "emulator": self.emulator,
+            "lake": self.lake,
+            "stellate": self.stellate,
+            "storefront": self.storefront,
+        }
         if self.pipe:
             parts["pipe"] = self.pipe
         details = {"lake_port": self.lake.port}
         if hasattr(self, "sender"):
-            details |= {"webhook_url": self.webhook_url, "webhook_host": self.webhook_host, "secret": self.sender.secret}
+            details |= {
+                "webhook_url": self.webhook_url,
+                "webhook_host": self.webhook_host,
+                "secret": self.sender.secret,
+            }
         write_state(self.directory, {name: part.pid for name, part in parts.items()}, details)
 
     def parameters(self) -> dict[str, str]:
@@ -132,7 +146,9 @@ class Stack:
 
     # Editing
 
-    def edit(self, document_id: str, document_type: str | None = None, path: str | None = None, **options: Any) -> Edit:
+    def edit(
+        self, document_id: str, document_type: str | None = None, path: str | None = None, **options: Any
+    ) -> Edit:
         """Creates or changes a document and sends its webhook; see `Editor`."""
         return self.editor.edit(document_id, document_type, path, **options)
 
@@ -171,6 +187,23 @@ class Stack:
         if self.pipe and self.pipe.running():
             wait_until(lambda: len(self.pipe.log(action)) > before, 10, f"the Pipe is {action}")
 
+    # Rights and weather
+
+    def denied(self, role_logical_id: str, *actions: str, resource: str = "*"):
+        """While inside (`with`), a role of the template is denied these actions."""
+        return denied(self.aws, self.deployment.ids[role_logical_id], *actions, resource=resource)
+
+    def calm(self) -> None:
+        """Every neighbour well again, and the index level: between two tests that share a stack."""
+        for neighbour in (self.lake, self.stellate, self.storefront):
+            neighbour.recover()
+        self.lake.level()
+        self.lake.settings(token=TOKENS["sanity_token"], private=False)
+        self.stellate.settings(token=TOKENS["stellate_token"], refuse=[])
+        self.storefront.settings(
+            secret=TOKENS["storefront_secret"], secret_in="header", results=False, revalidated=True, broken=[]
+        )
+
     # The functions
 
     def relay_once(self) -> Any:
@@ -207,7 +240,9 @@ class Stack:
                 item["state"] in OPEN_STATES and item["kind"] == "event" for item in items
             )
 
-        wait_until(quiet, deadline, "nothing is under way", explain=lambda: self.ledger.scan("outbox"), interval=0.2)
+        wait_until(
+            quiet, deadline, "nothing is under way", explain=lambda: self.ledger.scan("outbox"), interval=0.2
+        )
 
 
 def architecture() -> str:

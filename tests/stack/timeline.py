@@ -9,7 +9,18 @@ from datetime import datetime
 from .ledger import Item
 from .stack import Stack
 
-STEPS = ("saved", "received", "committed", "forwarded", "delivered", "fenced", "routes", "Stellate", "slugs", "applied")
+STEPS = (
+    "saved",
+    "received",
+    "committed",
+    "forwarded",
+    "delivered",
+    "fenced",
+    "routes",
+    "Stellate",
+    "slugs",
+    "applied",
+)
 
 
 @dataclass(frozen=True)
@@ -62,8 +73,16 @@ def _forwarded(stack: Stack, item: Item) -> list[Moment]:
     moments = []
     sends = [one for one in stack.pipe.log("forwarded") if one["sk"] == item["sk"]] if stack.pipe else []
     if sends:
-        moments.append(Moment("committed", instant(sends[0]["read_at"]), f"event and outbox item; {item['sk'][:24]}… is on the stream"))
-        moments.append(Moment("forwarded", instant(sends[0]["at"]), f"by the Pipe, group {sends[0]['group']}"))
+        moments.append(
+            Moment(
+                "committed",
+                instant(sends[0]["read_at"]),
+                f"event and outbox item; {item['sk'][:24]}… is on the stream",
+            )
+        )
+        moments.append(
+            Moment("forwarded", instant(sends[0]["at"]), f"by the Pipe, group {sends[0]['group']}")
+        )
     elif item.get("resends"):
         moments.append(Moment("committed", None, f"event and outbox item {item['sk'][:24]}…"))
         moments.append(Moment("forwarded", None, f"by the relay, {item['resends']} times"))
@@ -85,7 +104,9 @@ def _handled(stack: Stack, event: Item, item: Item, wake: Item) -> list[Moment]:
     if fenced:
         reads = [entry for entry in stack.lake.log() if _names(entry, event.get("document_id"))]
         moments.append(
-            Moment("fenced", fenced, f"{wake.get('fence')}; the content lake was asked {len(reads)} times so far")
+            Moment(
+                "fenced", fenced, f"{wake.get('fence')}; the content lake was asked {len(reads)} times so far"
+            )
         )
     if wake.get("planned_at"):
         slugs = ", ".join(wake.get("slugs", [])) or "none"
@@ -123,6 +144,8 @@ def printed(moments: list[Moment]) -> list[str]:
     lines = []
     for one in moments:
         clock = one.at.astimezone().strftime("%H:%M:%S") if one.at else ""
-        since = f"{(one.at - start).total_seconds():+7.3f} s" if one.at and start and one.step != "saved" else ""
+        since = (
+            f"{(one.at - start).total_seconds():+7.3f} s" if one.at and start and one.step != "saved" else ""
+        )
         lines.append(f"  {one.step:<10} {clock:>8} {since:>10}  {one.detail}")
     return lines

@@ -91,7 +91,9 @@ class Lake(Neighbour):
 
     program = "lake"
 
-    def mutate(self, *mutations: dict[str, Any], dataset: str = "production", **options: Any) -> dict[str, Any]:
+    def mutate(
+        self, *mutations: dict[str, Any], dataset: str = "production", **options: Any
+    ) -> dict[str, Any]:
         """One transaction; answers `transaction_id`, `transaction_time` and a result for each mutation."""
         return self.control("mutate", dataset=dataset, mutations=list(mutations), **options)
 
@@ -101,7 +103,9 @@ class Lake(Neighbour):
 
     def patch(self, document_id: str, unset: list[str] | None = None, /, **changes: Any) -> dict[str, Any]:
         """Changes fields of one document."""
-        options = {key: changes.pop(key) for key in ("transaction_id", "updated_at", "dataset") if key in changes}
+        options = {
+            key: changes.pop(key) for key in ("transaction_id", "updated_at", "dataset") if key in changes
+        }
         return self._one({"patch": {"id": document_id, "set": changes, "unset": unset or []}}, options)
 
     def remove(self, document_id: str, **options: Any) -> dict[str, Any]:
@@ -111,7 +115,10 @@ class Lake(Neighbour):
     def _one(self, mutation: dict[str, Any], options: dict[str, Any]) -> dict[str, Any]:
         answer = self.mutate(mutation, **options)
         (result,) = answer["results"]
-        return result | {"transaction_id": answer["transaction_id"], "transaction_time": answer["transaction_time"]}
+        return result | {
+            "transaction_id": answer["transaction_id"],
+            "transaction_time": answer["transaction_time"],
+        }
 
     def document(self, document_id: str, dataset: str = "production") -> dict[str, Any] | None:
         """A document as it is, whatever the index shows."""

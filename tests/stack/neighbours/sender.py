@@ -34,13 +34,17 @@ class Delivery:
 
     def having(self, **headers: str) -> "Delivery":
         """The same with other headers; underscores stand for dashes."""
-        return Delivery(self.body, self.headers | {key.replace("_", "-"): value for key, value in headers.items()})
+        return Delivery(
+            self.body, self.headers | {key.replace("_", "-"): value for key, value in headers.items()}
+        )
 
 
 def delivery_of(change: dict[str, Any], body: Any, project: str, dataset: str) -> Delivery:
     """The webhook for one result of a mutation, with every header that Sanity sends."""
     return Delivery(
-        body=body if isinstance(body, bytes) else json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode(),
+        body=body
+        if isinstance(body, bytes)
+        else json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode(),
         headers={
             "connection": "close",
             "accept-encoding": "gzip",
@@ -97,9 +101,19 @@ class Sender:
         """One request. `secret` is another secret to sign with, `header` a ready signature header."""
         headers = self._headers(delivery)
         if signed:
-            headers[SIGNATURE_HEADER] = header or signature(delivery.body, secret or self.secret, milliseconds)
-        answer = requests.request(method, self.url, data=delivery.body, headers=headers, timeout=ANSWER_SECONDS)
-        return Answer(answer.status_code, _decoded(answer.text), dict(answer.headers), None, headers.get(SIGNATURE_HEADER))
+            headers[SIGNATURE_HEADER] = header or signature(
+                delivery.body, secret or self.secret, milliseconds
+            )
+        answer = requests.request(
+            method, self.url, data=delivery.body, headers=headers, timeout=ANSWER_SECONDS
+        )
+        return Answer(
+            answer.status_code,
+            _decoded(answer.text),
+            dict(answer.headers),
+            None,
+            headers.get(SIGNATURE_HEADER),
+        )
 
     def send_as_sanity(self, deliveries: list[Delivery], concurrent: bool = False) -> list[Answer]:
         """Signed by Sanity's own package and sent from Node: one request at a time, as Sanity does, or all at once."""
@@ -108,7 +122,8 @@ class Sender:
             "secret": self.secret,
             "concurrent": concurrent,
             "deliveries": [
-                {"body": delivery.body.decode(), "headers": self._headers(delivery)} for delivery in deliveries
+                {"body": delivery.body.decode(), "headers": self._headers(delivery)}
+                for delivery in deliveries
             ],
         }
         done = subprocess.run(

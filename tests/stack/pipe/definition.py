@@ -117,7 +117,9 @@ def read(properties: dict[str, Any], region: str, account: str) -> PipeDefinitio
 
     name = str(top.get("Name") or "")
     if not _NAME.fullmatch(name):
-        reader.problems.append(f"Name must be 1 to 64 letters, digits, dots, dashes or underscores, not {name!r}")
+        reader.problems.append(
+            f"Name must be 1 to 64 letters, digits, dots, dashes or underscores, not {name!r}"
+        )
     arn = f"arn:aws:pipes:{region}:{account}:pipe/{name}"
     source, target = str(top.get("Source") or ""), str(top.get("Target") or "")
     if not _STREAM.fullmatch(source):
@@ -177,13 +179,17 @@ def _patterns(reader: _Reader, source_parameters: dict[str, Any]) -> tuple[Patte
     return tuple(parsed)
 
 
-def _queue_parameters(reader: _Reader, queue: dict[str, Any], target: str) -> tuple[Parameter | None, Parameter | None]:
+def _queue_parameters(
+    reader: _Reader, queue: dict[str, Any], target: str
+) -> tuple[Parameter | None, Parameter | None]:
     parameters: dict[str, Parameter | None] = {"MessageGroupId": None, "MessageDeduplicationId": None}
     for key in parameters:
         if key in queue:
             parameters[key] = reader.attempt(key, lambda key=key: Parameter.parse(queue[key]))
         elif target.endswith(".fifo") and key == "MessageGroupId":
-            reader.problems.append("MessageGroupId is missing: a FIFO queue refuses every message without one")
+            reader.problems.append(
+                "MessageGroupId is missing: a FIFO queue refuses every message without one"
+            )
     if not target.endswith(".fifo") and "MessageDeduplicationId" in queue:
         reader.problems.append("MessageDeduplicationId belongs to FIFO queues only")
     return parameters["MessageGroupId"], parameters["MessageDeduplicationId"]
@@ -195,7 +201,9 @@ def _stream_parameters(reader: _Reader, stream: dict[str, Any]) -> dict[str, Any
         reader.problems.append(f"StartingPosition must be TRIM_HORIZON or LATEST, not {position!r}")
     batch = reader.integer(stream, "BatchSize", DEFAULT_BATCH, 1, 10_000)
     if batch > MAX_SQS_BATCH:
-        reader.problems.append(f"BatchSize is {batch}; with an SQS target at most {MAX_SQS_BATCH} (the default is 100)")
+        reader.problems.append(
+            f"BatchSize is {batch}; with an SQS target at most {MAX_SQS_BATCH} (the default is 100)"
+        )
     partial = stream.get("OnPartialBatchItemFailure")
     if partial not in (None, "AUTOMATIC_BISECT"):
         reader.problems.append(f"OnPartialBatchItemFailure knows only AUTOMATIC_BISECT, not {partial!r}")

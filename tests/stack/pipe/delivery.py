@@ -187,7 +187,9 @@ class Delivery:
         for record in batch:
             self._log("dead", **described(record), condition=condition)
         if self._definition.dead_letter is not None:
-            self._transport.dead_letter(dead_letter_body(self._definition, batch, shard, condition, self._now()))
+            self._transport.dead_letter(
+                dead_letter_body(self._definition, batch, shard, condition, self._now())
+            )
 
 
 def dead_letter_body(

@@ -28,7 +28,9 @@ def pipe_properties(aws: Aws, stack: str) -> dict[str, Any]:
         for name, declared in template.get("Parameters", {}).items()
         if "Default" in declared
     }
-    parameters |= {entry["ParameterKey"]: entry["ParameterValue"] for entry in described.get("Parameters", [])}
+    parameters |= {
+        entry["ParameterKey"]: entry["ParameterValue"] for entry in described.get("Parameters", [])
+    }
     physical = physical_ids(aws, stack)
     resolver = Resolver(
         template=template,

@@ -1,4 +1,4 @@
-"""Intrinsic functions, resolved against a deployed stack. An unknown function or reference is refused, never skipped."""
+"""Intrinsic functions, resolved against a deployed stack. What is not known is refused, never skipped."""
 
 import re
 from collections.abc import Callable
@@ -40,7 +40,7 @@ class Resolver:
         if not isinstance(value, dict):
             return value
         if len(value) == 1:
-            (name, operand), = value.items()
+            ((name, operand),) = value.items()
             if name == "Ref" or name == "Condition" or name.startswith("Fn::"):
                 return self._function(name, operand)
         resolved = {key: self.resolve(entry) for key, entry in value.items()}
@@ -96,7 +96,7 @@ class Resolver:
         return self._holds(conditions[name])
 
     def _holds(self, expression: Any) -> bool:
-        (name, operand), = expression.items()
+        ((name, operand),) = expression.items()
         if name == "Condition":
             return self._condition(operand)
         if name == "Fn::Equals":

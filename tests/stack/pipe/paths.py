@@ -94,7 +94,9 @@ class InputTemplate:
         if not isinstance(text, str) or not text:
             raise PathRefused("the input template must be a string that is not empty")
         if len(text) > MAX_TEMPLATE_CHARACTERS:
-            raise PathRefused(f"the input template has {len(text)} characters, at most {MAX_TEMPLATE_CHARACTERS}")
+            raise PathRefused(
+                f"the input template has {len(text)} characters, at most {MAX_TEMPLATE_CHARACTERS}"
+            )
         if _VARIABLE.fullmatch(text.strip()):
             # A bare path to an object loses its inner quotes; nobody wants that, so nobody gets it.
             raise PathRefused("the input template is one bare variable; put it under a key")

@@ -27,7 +27,9 @@ class Pattern:
         if not isinstance(text, str):
             raise PatternRefused("the pattern must be a JSON string, not an object")
         if len(text) > MAX_PATTERN_CHARACTERS:
-            raise PatternRefused(f"the pattern has {len(text)} characters, at most {MAX_PATTERN_CHARACTERS} are allowed")
+            raise PatternRefused(
+                f"the pattern has {len(text)} characters, at most {MAX_PATTERN_CHARACTERS} are allowed"
+            )
         try:
             self._tree = json.loads(text, object_pairs_hook=_without_repeats)
         except json.JSONDecodeError as error:
@@ -77,7 +79,7 @@ def _check_choice(choice: Any, where: str) -> None:
         return
     if len(choice) != 1:
         raise PatternRefused(f"{where}: one matcher an object, not {sorted(choice)}")
-    (name, operand), = choice.items()
+    ((name, operand),) = choice.items()
     valid = {
         "exists": lambda: isinstance(operand, bool),
         "prefix": lambda: isinstance(operand, str),
@@ -109,7 +111,9 @@ def _is_number(value: Any) -> bool:
 
 def _matches_object(pattern: dict[str, Any], value: Any) -> bool:
     if isinstance(value, list):
-        raise PatternRefused("the record has a list where the pattern has an object; how AWS pairs them is not certain")
+        raise PatternRefused(
+            "the record has a list where the pattern has an object; how AWS pairs them is not certain"
+        )
     found = value if isinstance(value, dict) else {}
     return all(_matches_field(below, found.get(key, _MISSING)) for key, below in pattern.items())
 
@@ -136,7 +140,7 @@ def _matches_choice(choice: Any, value: Any) -> bool:
 def _matches_leaf(choice: Any, leaf: Any) -> bool:
     if not isinstance(choice, dict):
         return type(choice) is type(leaf) and choice == leaf
-    (name, operand), = choice.items()
+    ((name, operand),) = choice.items()
     if name == "prefix":
         return isinstance(leaf, str) and leaf.startswith(operand)
     if name == "anything-but":

@@ -11,7 +11,12 @@ import json
 from typing import Any
 
 SERVICE = "pipes.amazonaws.com"
-SOURCE_ACTIONS = ("dynamodb:DescribeStream", "dynamodb:GetRecords", "dynamodb:GetShardIterator", "dynamodb:ListStreams")
+SOURCE_ACTIONS = (
+    "dynamodb:DescribeStream",
+    "dynamodb:GetRecords",
+    "dynamodb:GetShardIterator",
+    "dynamodb:ListStreams",
+)
 SESSION_SECONDS = 12 * 3600
 
 
@@ -71,7 +76,9 @@ def check_source_rights(iam, role_arn: str, stream_arn: str) -> None:
     answer = iam.simulate_principal_policy(
         PolicySourceArn=role_arn, ActionNames=list(SOURCE_ACTIONS), ResourceArns=[stream_arn]
     )
-    denied = [one["EvalActionName"] for one in answer["EvaluationResults"] if one["EvalDecision"] != "allowed"]
+    denied = [
+        one["EvalActionName"] for one in answer["EvaluationResults"] if one["EvalDecision"] != "allowed"
+    ]
     if denied:
         raise RoleRefused(f"the role does not grant {', '.join(sorted(denied))} on {stream_arn}")
 
@@ -84,7 +91,11 @@ def assume(iam, sts, role_arn: str, pipe_arn: str, account: str) -> dict[str, st
     ours = {
         "Version": "2012-10-17",
         "Statement": [
-            {"Effect": "Allow", "Principal": {"AWS": f"arn:aws:iam::{account}:root"}, "Action": "sts:AssumeRole"}
+            {
+                "Effect": "Allow",
+                "Principal": {"AWS": f"arn:aws:iam::{account}:root"},
+                "Action": "sts:AssumeRole",
+            }
         ],
     }
     iam.update_assume_role_policy(RoleName=name, PolicyDocument=json.dumps(ours))

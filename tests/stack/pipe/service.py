@@ -82,7 +82,9 @@ class Queues:
         if self._dead_letter is None:
             return
         self.dead_letter({"probe": "local pipe"})
-        taken = root_sqs.receive_message(QueueUrl=self._dead_letter, MaxNumberOfMessages=10, WaitTimeSeconds=2)
+        taken = root_sqs.receive_message(
+            QueueUrl=self._dead_letter, MaxNumberOfMessages=10, WaitTimeSeconds=2
+        )
         for message in taken.get("Messages", []):
             if json.loads(message["Body"]).get("probe"):
                 root_sqs.delete_message(QueueUrl=self._dead_letter, ReceiptHandle=message["ReceiptHandle"])

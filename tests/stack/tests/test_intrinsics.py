@@ -32,7 +32,10 @@ def resolve():
         ({"Ref": "AWS::Region"}, "eu-west-1"),
         ({"Fn::GetAtt": ["Queue", "Arn"]}, "arn:Queue:Arn"),
         ({"Fn::GetAtt": "Queue.Arn"}, "arn:Queue:Arn"),
-        ({"Fn::Sub": "${AWS::StackName}-${Stage}-${Queue.Arn}-${!literal}"}, "cascata-local-arn:Queue:Arn-${literal}"),
+        (
+            {"Fn::Sub": "${AWS::StackName}-${Stage}-${Queue.Arn}-${!literal}"},
+            "cascata-local-arn:Queue:Arn-${literal}",
+        ),
         ({"Fn::Sub": ["${a}/${Size}", {"a": {"Ref": "Stage"}}]}, "local/10"),
         ({"Fn::Join": ["-", ["a", {"Ref": "Stage"}]]}, "a-local"),
         ({"Fn::Select": ["1", {"Fn::Split": [",", "x,y"]}]}, "y"),

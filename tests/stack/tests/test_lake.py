@@ -20,7 +20,9 @@ def lake(tmp_path):
 
 def ask(lake, query, params=None, dataset="production", version=VERSION, headers=None, **url):
     given = {"query": query, **{f"${key}": json.dumps(value) for key, value in (params or {}).items()}, **url}
-    return requests.get(f"{lake.url}/{version}/data/query/{dataset}", params=given, headers=headers, timeout=5)
+    return requests.get(
+        f"{lake.url}/{version}/data/query/{dataset}", params=given, headers=headers, timeout=5
+    )
 
 
 def test_get_with_parameters(lake):
@@ -60,7 +62,12 @@ def test_errors(lake):
     assert {"description", "query", "start", "end"} <= broken.json()["error"].keys()
     assert ask(lake, "*[_id == $id]").status_code == 400
     assert ask(lake, "*", dataset="nothing").json()["statusCode"] == 404
-    assert requests.get(f"{lake.url}/{VERSION}/data/query/production", params={"query": "*", "$x": "é"}, timeout=5).ok is False
+    assert (
+        requests.get(
+            f"{lake.url}/{VERSION}/data/query/production", params={"query": "*", "$x": "é"}, timeout=5
+        ).ok
+        is False
+    )
     assert ask(lake, "*", {"pad": "x" * 12_000}).status_code == 414
     cdn = ask(lake, "*", headers={"host": "abc.apicdn.sanity.io"})
     assert cdn.status_code == 421
@@ -85,7 +92,9 @@ def test_the_index_lags_and_levels(lake):
     lake.lag(3600, "home")
     lake.patch("home", title="New")
     title = "*[_id == 'home'][0].title"
-    assert ask(lake, title).json()["result"] is None, "with the lag of an hour not even the first version is seen"
+    assert ask(lake, title).json()["result"] is None, (
+        "with the lag of an hour not even the first version is seen"
+    )
     lake.level()
     assert ask(lake, title).json()["result"] == "New"
     lake.remove("home")
@@ -94,13 +103,22 @@ def test_the_index_lags_and_levels(lake):
 
 def test_the_projection_of_a_webhook_is_real_groq(lake):
     changed = lake.remove("home")
-    projection = '{"_id": coalesce(after()._id, before()._id), "op": delta::operation(), "old": before().slug.current, "d": sanity::dataset()}'
+    projection = """{
+      "_id": coalesce(after()._id, before()._id),
+      "op": delta::operation(),
+      "old": before().slug.current,
+      "d": sanity::dataset()
+    }"""
     result = lake.control("project", projection=projection, before=changed["before"], project="abc")["result"]
     assert result == {"_id": "home", "op": "delete", "old": "home", "d": "production"}
 
 
 def test_faults_and_log(lake):
-    lake.fail(status=429, headers={"retry-after": "7"}, body={"statusCode": 429, "error": "Too Many Requests", "message": "x"})
+    lake.fail(
+        status=429,
+        headers={"retry-after": "7"},
+        body={"statusCode": 429, "error": "Too Many Requests", "message": "x"},
+    )
     lake.fail(status=503, body="<html>not JSON</html>", times=2, match="production")
     lake.fail(destroy=True)
     throttled = ask(lake, "*[0]")

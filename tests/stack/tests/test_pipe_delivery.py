@@ -40,7 +40,11 @@ def deliver(golden):
         definition = dataclasses.replace(read(golden("pipe"), REGION, ACCOUNT), **properties)
         waits, log = [], []
         delivery = Delivery(
-            definition, queues, lambda: NOW, waits.append, lambda action, **fields: log.append((action, fields))
+            definition,
+            queues,
+            lambda: NOW,
+            waits.append,
+            lambda action, **fields: log.append((action, fields)),
         )
         delivery.deliver(records, "shard")
         return waits, log
@@ -129,7 +133,7 @@ def test_unlimited_retries_end_by_record_age_only(golden, records):
     now = [NOW.timestamp()]
     queues = Queues(bad={"e0"})
 
-    def pause(seconds):
+    def pause(_):
         now[0] += 10
 
     Delivery(

@@ -66,12 +66,17 @@ def template(**changes):
                                 "Effect": "Allow",
                                 "Principal": {"Service": changes.get("service", "pipes.amazonaws.com")},
                                 "Action": "sts:AssumeRole",
-                                "Condition": {"StringEquals": {"aws:SourceAccount": {"Ref": "AWS::AccountId"}}},
+                                "Condition": {
+                                    "StringEquals": {"aws:SourceAccount": {"Ref": "AWS::AccountId"}}
+                                },
                             }
                         ],
                     },
                     "Policies": [
-                        {"PolicyName": "pipe", "PolicyDocument": {"Version": "2012-10-17", "Statement": statements}}
+                        {
+                            "PolicyName": "pipe",
+                            "PolicyDocument": {"Version": "2012-10-17", "Statement": statements},
+                        }
                     ],
                 },
             },
@@ -121,7 +126,9 @@ class Setting:
 
     def deploy(self, **changes):
         client = self.aws.client("cloudformation")
-        client.create_stack(StackName=STACK, TemplateBody=json.dumps(template(**changes)), Capabilities=["CAPABILITY_IAM"])
+        client.create_stack(
+            StackName=STACK, TemplateBody=json.dumps(template(**changes)), Capabilities=["CAPABILITY_IAM"]
+        )
         client.get_waiter("stack_create_complete").wait(StackName=STACK, WaiterConfig={"Delay": 1})
         self.ids = physical_ids(self.aws, STACK)
 
@@ -136,7 +143,9 @@ class Setting:
 
     def queued(self):
         attributes = ["ApproximateNumberOfMessages"]
-        answer = self.aws.client("sqs").get_queue_attributes(QueueUrl=self.ids["Queue"], AttributeNames=attributes)
+        answer = self.aws.client("sqs").get_queue_attributes(
+            QueueUrl=self.ids["Queue"], AttributeNames=attributes
+        )
         return int(answer["Attributes"]["ApproximateNumberOfMessages"])
 
     def receive(self, queue):

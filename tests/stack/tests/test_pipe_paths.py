@@ -34,7 +34,9 @@ def test_path(path, value):
     assert Path.parse(path).of(RECORD) == value
 
 
-@pytest.mark.parametrize("text", ["dynamodb.x", "$", "$.", "$.a..b", "$.a b", "$['a']", "$.a[x]", "$.è", "$.a:b"])
+@pytest.mark.parametrize(
+    "text", ["dynamodb.x", "$", "$.", "$.a..b", "$.a b", "$['a']", "$.a[x]", "$.è", "$.a:b"]
+)
 def test_path_refused(text):
     with pytest.raises(PathRefused):
         Path.parse(text)
@@ -66,7 +68,8 @@ def test_template(template, body):
 
 
 @pytest.mark.parametrize(
-    "template", ["", "<$.a>", " <$.a> ", '{"a": <a.b>}', '{"a": "<b"}', '{"a": <$.a b>}', '{"a": <>}', "x" * 8193]
+    "template",
+    ["", "<$.a>", " <$.a> ", '{"a": <a.b>}', '{"a": "<b"}', '{"a": <$.a b>}', '{"a": <>}', "x" * 8193],
 )
 def test_template_refused(template):
     with pytest.raises(PathRefused):

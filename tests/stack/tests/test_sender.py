@@ -22,7 +22,13 @@ console.log(JSON.stringify({ header, valid: await isValidSignature(body, header,
 )
 def test_the_same_as_sanitys_package(body, secret):
     done = subprocess.run(
-        ["node", "--input-type=module", "-e", SIGN, json.dumps({"body": body, "secret": secret, "t": 1795262400123})],
+        [
+            "node",
+            "--input-type=module",
+            "-e",
+            SIGN,
+            json.dumps({"body": body, "secret": secret, "t": 1795262400123}),
+        ],
         cwd=HERE,
         env={"PATH": os.environ["PATH"]},
         capture_output=True,

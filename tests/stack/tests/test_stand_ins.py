@@ -14,7 +14,10 @@ TWO = """mutation ($a: [KeyFieldInput!], $b: [KeyFieldInput!]) {
   Page: _purgeType(type: "Page", keyFields: $a, soft: true)
   Routing: _purgeType(type: "Routing", keyFields: $b)
 }"""
-KEYS = {"a": [{"name": "_id", "value": "home"}], "b": [{"name": "slug", "value": "/"}, {"name": "slug", "value": "/home"}]}
+KEYS = {
+    "a": [{"name": "_id", "value": "home"}],
+    "b": [{"name": "slug", "value": "/"}, {"name": "slug", "value": "/home"}],
+}
 
 
 @pytest.fixture
@@ -32,18 +35,29 @@ def storefront(tmp_path):
 
 
 def purge(stellate, query=TWO, variables=KEYS, headers=TOKEN, path="/cascata", timeout=5):
-    return requests.post(f"{stellate.url}{path}", json={"query": query, "variables": variables}, headers=headers, timeout=timeout)
+    return requests.post(
+        f"{stellate.url}{path}",
+        json={"query": query, "variables": variables},
+        headers=headers,
+        timeout=timeout,
+    )
 
 
 def revalidate(storefront, slugs, headers=BEARER, **params):
     address = f"{storefront.url}/api/revalidate"
-    return requests.post(address, json={"slugs": slugs}, headers=headers, params=params, timeout=5, allow_redirects=False)
+    return requests.post(
+        address, json={"slugs": slugs}, headers=headers, params=params, timeout=5, allow_redirects=False
+    )
 
 
 def test_aliases_and_variables_are_purged_key_by_key(stellate):
     assert purge(stellate).json() == {"data": {"Page": True, "Routing": True}}
     seen = [(one["type"], one["name"], one["value"], one["soft"]) for one in stellate.purges()]
-    assert seen == [("Page", "_id", "home", True), ("Routing", "slug", "/", False), ("Routing", "slug", "/home", False)]
+    assert seen == [
+        ("Page", "_id", "home", True),
+        ("Routing", "slug", "/", False),
+        ("Routing", "slug", "/home", False),
+    ]
     assert [one["value"] for one in stellate.log()[0]["purges"]] == ["home", "/", "/home"]
 
 
