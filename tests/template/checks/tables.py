@@ -27,6 +27,24 @@ def table_keys(template):
 
 
 @check
+def table_projections(template):
+    """What an index holds is written and paid for again with each change of it."""
+    for name, index, wanted in (
+        ("OutboxTable", "ready", {"ProjectionType": "INCLUDE", "NonKeyAttributes": ["accepted_at"]}),
+        ("EventsTable", "by_document", None),
+    ):
+        for each in template.properties(name).get("GlobalSecondaryIndexes", []):
+            if each["IndexName"] == index:
+                projection = each["Projection"]
+                if wanted is not None and projection != wanted:
+                    yield f"{index} holds {projection}; the relay needs accepted_at and nothing else"
+                if projection["ProjectionType"] == "ALL" or "payload" in projection.get(
+                    "NonKeyAttributes", []
+                ):
+                    yield f"{index} holds the payload a second time"
+
+
+@check
 def table_billing(template):
     for name, table in _tables(template).items():
         if table.get("BillingMode") != "PAY_PER_REQUEST":

@@ -16,6 +16,18 @@ MUTATIONS = {
         ),
         ("table without its sort key", f"{ROUTES}.KeySchema.1", REMOVED),
     ],
+    "table-projections": [
+        (
+            "READY index without the age",
+            f"{OUTBOX}.GlobalSecondaryIndexes.0.Projection",
+            {"ProjectionType": "KEYS_ONLY"},
+        ),
+        (
+            "payload stored twice",
+            f"{EVENTS}.GlobalSecondaryIndexes.0.Projection",
+            {"ProjectionType": "ALL"},
+        ),
+    ],
     "table-billing": [
         ("table not on demand", f"{ROUTES}.BillingMode", "PROVISIONED"),
     ],
