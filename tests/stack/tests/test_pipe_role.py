@@ -40,6 +40,7 @@ def test_allowed(trust):
         policy(StringLike={"aws:SourceArn": "arn:aws:pipes:eu-west-1:123456789012:pipe/other-*"}),
         policy(StringEquals={"aws:SourceArn": "arn:aws:pipes:eu-west-1:123456789012:pipe/*"}),
         policy(Bool={"aws:SecureTransport": "true"}),
+        policy(StringLike={"aws:PrincipalOrgID": "*"}),
         {"Statement": [*policy()["Statement"], policy()["Statement"][0] | {"Effect": "Deny"}]},
         {"Statement": []},
     ],
