@@ -37,9 +37,9 @@ pub async fn affected<S: RouteStore>(
     maximum_width: usize,
     deadline: &Deadline,
 ) -> Result<Affected, StoreError> {
-    let changed: BTreeSet<&DocumentRef> = changed.iter().collect();
+    let changed: BTreeSet<DocumentRef> = changed.iter().cloned().collect();
     let read: Vec<(DocumentRef, Vec<Entry>, Dependants)> = stream::iter(changed)
-        .map(|document| read_one(store, document.clone(), maximum_width, deadline))
+        .map(|document| read_one(store, document, maximum_width, deadline))
         .buffered(CONCURRENCY)
         .try_collect()
         .await?;

@@ -7,8 +7,7 @@
 //! One changed document, as the consumer handles it:
 //!
 //! ```no_run
-//! # use routing::{affected::affected, cascade::{cascade, Changed}, config::RoutesConfig, model::DocumentRef, row::Rows};
-//! # use routing::store::{Outcome, RouteStore};
+//! # use routing::{Changed, DocumentRef, RouteStore, RoutesConfig, Rows, affected, cascade, store::Outcome};
 //! # async fn run<S: RouteStore>(store: S, deadline: platform::Deadline,
 //! #     ask: impl Fn(&str, &serde_json::Map<String, serde_json::Value>) -> serde_json::Value,
 //! # ) -> Result<(), Box<dyn std::error::Error>> {
@@ -35,6 +34,13 @@ pub mod config;
 pub mod model;
 pub mod row;
 pub mod store;
+
+pub use affected::{Affected, affected};
+pub use cascade::{BoundHit, Cascade, Changed, PurgeEntry, cascade};
+pub use config::{RoutesConfig, TypePolicy};
+pub use model::{DocumentRef, Entry, Route, RouteChange, RouteName};
+pub use row::{Row, RowError, Rows};
+pub use store::{RouteStore, StoreError};
 
 #[cfg(test)]
 mod interleavings;
