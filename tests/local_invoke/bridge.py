@@ -38,7 +38,8 @@ class Bridge:
             task = asyncio.current_task()
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
-            with contextlib.suppress(OSError):
+            # Cancelled is how `stop` ends it.
+            with contextlib.suppress(OSError, asyncio.CancelledError):
                 inner_reader, inner_writer = await asyncio.open_connection(LOOPBACK, port)
                 await asyncio.gather(_pass(reader, inner_writer), _pass(inner_reader, writer))
             writer.close()
