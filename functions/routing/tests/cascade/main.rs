@@ -1,0 +1,7 @@
+//! What one changed document makes of its own pages and of those that depend on it.
+
+mod bounds;
+mod components;
+mod guards;
+mod pages;
+mod world;
