@@ -32,7 +32,11 @@ impl Batch {
     /// # Errors
     /// A record has no message id. Nothing could be reported about it, so the whole batch has to come again.
     pub fn read(event: SqsEvent) -> Result<Self, MessageWithoutId> {
-        let records = event.records.into_iter().map(Record::read).collect::<Result<_, _>>()?;
+        let records = event
+            .records
+            .into_iter()
+            .map(Record::read)
+            .collect::<Result<_, _>>()?;
         Ok(Self { records })
     }
 
@@ -75,8 +79,15 @@ pub struct MessageWithoutId;
 
 impl Record {
     fn read(message: SqsMessage) -> Result<Self, MessageWithoutId> {
-        let message_id = message.message_id.filter(|id| !id.is_empty()).ok_or(MessageWithoutId)?;
-        let group = message.attributes.get("MessageGroupId").cloned().unwrap_or_default();
+        let message_id = message
+            .message_id
+            .filter(|id| !id.is_empty())
+            .ok_or(MessageWithoutId)?;
+        let group = message
+            .attributes
+            .get("MessageGroupId")
+            .cloned()
+            .unwrap_or_default();
         let wake = match Message::read(message.body.as_deref().unwrap_or("")) {
             Ok(wake) => Some(wake),
             Err(error) => {
@@ -84,7 +95,11 @@ impl Record {
                 None
             }
         };
-        Ok(Self { message_id, group, wake })
+        Ok(Self {
+            message_id,
+            group,
+            wake,
+        })
     }
 }
 
@@ -94,13 +109,26 @@ mod tests {
 
     fn record(id: &str, group: &str, readable: bool) -> Record {
         let event_id = format!("evt_{id}");
-        let wake = Message::new(&event_id, &format!("DOC#{id}"), &ledger::identity::sort_key(1, &event_id));
-        Record { message_id: id.to_owned(), group: group.to_owned(), wake: readable.then_some(wake) }
+        let wake = Message::new(
+            &event_id,
+            &format!("DOC#{id}"),
+            &ledger::identity::sort_key(1, &event_id),
+        );
+        Record {
+            message_id: id.to_owned(),
+            group: group.to_owned(),
+            wake: readable.then_some(wake),
+        }
     }
 
     fn failed(ids: &[&str]) -> BTreeSet<(String, String)> {
         ids.iter()
-            .map(|id| (format!("DOC#{id}"), ledger::identity::sort_key(1, &format!("evt_{id}"))))
+            .map(|id| {
+                (
+                    format!("DOC#{id}"),
+                    ledger::identity::sort_key(1, &format!("evt_{id}")),
+                )
+            })
             .collect()
     }
 
@@ -123,7 +151,11 @@ mod tests {
     #[test]
     fn law_11_what_cannot_be_read_has_failed_and_spoils_no_other_group() {
         let batch = Batch {
-            records: vec![record("a", "g1", false), record("b", "g2", true), record("c", "g1", true)],
+            records: vec![
+                record("a", "g1", false),
+                record("b", "g2", true),
+                record("c", "g1", true),
+            ],
         };
         assert_eq!(batch.failures(&failed(&[])), ["a", "c"]);
         assert_eq!(batch.documents().len(), 2);
@@ -131,9 +163,21 @@ mod tests {
 
     #[test]
     fn messages_of_one_document_are_one_piece_of_work() {
-        let batch =
-            Batch { records: vec![record("a", "g1", true), record("a", "g1", true), record("b", "g1", true)] };
-        assert_eq!(batch.documents().into_values().map(|named| named.len()).collect::<Vec<_>>(), [1, 1]);
+        let batch = Batch {
+            records: vec![
+                record("a", "g1", true),
+                record("a", "g1", true),
+                record("b", "g1", true),
+            ],
+        };
+        assert_eq!(
+            batch
+                .documents()
+                .into_values()
+                .map(|named| named.len())
+                .collect::<Vec<_>>(),
+            [1, 1]
+        );
     }
 
     #[test]

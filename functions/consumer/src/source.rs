@@ -9,6 +9,7 @@ use std::{
 
 use ledger::item::Seen;
 use platform::Deadline;
+use routing::config::RoutingQuery;
 use serde_json::Value;
 use tokio::sync::watch;
 
@@ -35,11 +36,11 @@ pub trait Source: Send + Sync {
         deadline: Deadline,
     ) -> impl Future<Output = Result<Shown, SourceError>> + Send;
 
-    /// The raw answer of the routing query for `ids`, at most one chunk of them.
+    /// The raw answer of a routing query.
     fn rows(
         &self,
         dataset: &str,
-        ids: &[String],
+        query: &RoutingQuery,
         deadline: Deadline,
     ) -> impl Future<Output = Result<Value, SourceError>> + Send;
 }
@@ -66,7 +67,10 @@ const GATHER: Duration = Duration::from_millis(15);
 impl<S: Source> Observer<S> {
     /// An observer of `source`.
     pub fn new(source: Arc<S>) -> Self {
-        Self { source, gathering: Mutex::default() }
+        Self {
+            source,
+            gathering: Mutex::default(),
+        }
     }
 
     /// What the source shows of one document; the read begins after the call does.
@@ -84,12 +88,18 @@ impl<S: Source> Observer<S> {
             tokio::time::sleep(GATHER).await;
             let ids: Vec<String> = {
                 let mut gathering = self.gathering.lock().unwrap_or_else(PoisonError::into_inner);
-                gathering.remove(dataset).map(|it| it.ids.into_iter().collect()).unwrap_or_default()
+                gathering
+                    .remove(dataset)
+                    .map(|it| it.ids.into_iter().collect())
+                    .unwrap_or_default()
             };
             let shown = self.source.observe(dataset, &ids, deadline).await.map(Arc::new);
             let _ = publish.send(Some(shown));
         }
-        let lost = || SourceError { what: "the read was given up".to_owned(), retry_after: None };
+        let lost = || SourceError {
+            what: "the read was given up".to_owned(),
+            retry_after: None,
+        };
         let shown = answer.wait_for(Option::is_some).await.map_err(|_| lost())?;
         match shown.as_ref() {
             Some(Ok(shown)) => Ok(shown.get(id).cloned()),
@@ -99,11 +109,7 @@ impl<S: Source> Observer<S> {
     }
 
     /// Joins the gathering of a dataset; whoever opens it leads the read.
-    fn join(
-        &self,
-        dataset: &str,
-        id: &str,
-    ) -> (watch::Receiver<Answer>, Option<watch::Sender<Answer>>) {
+    fn join(&self, dataset: &str, id: &str) -> (watch::Receiver<Answer>, Option<watch::Sender<Answer>>) {
         let mut gathering = self.gathering.lock().unwrap_or_else(PoisonError::into_inner);
         // A leader that was dropped before it read leaves a closed gathering behind.
         if let Some(open) = gathering.get_mut(dataset)
@@ -113,7 +119,10 @@ impl<S: Source> Observer<S> {
             return (open.answer.clone(), None);
         }
         let (publish, answer) = watch::channel(None);
-        let opened = Gathering { ids: [id.to_owned()].into(), answer: answer.clone() };
+        let opened = Gathering {
+            ids: [id.to_owned()].into(),
+            answer: answer.clone(),
+        };
         gathering.insert(dataset.to_owned(), opened);
         (answer, Some(publish))
     }
@@ -131,9 +140,20 @@ mod tests {
     impl Source for Counting {
         async fn observe(&self, _: &str, ids: &[String], _: Deadline) -> Result<Shown, SourceError> {
             self.asked.lock().unwrap().push(ids.to_vec());
-            Ok(ids.iter().map(|id| (id.clone(), Seen { revision: id.clone(), second: 1 })).collect())
+            Ok(ids
+                .iter()
+                .map(|id| {
+                    (
+                        id.clone(),
+                        Seen {
+                            revision: id.clone(),
+                            second: 1,
+                        },
+                    )
+                })
+                .collect())
         }
-        async fn rows(&self, _: &str, _: &[String], _: Deadline) -> Result<Value, SourceError> {
+        async fn rows(&self, _: &str, _: &RoutingQuery, _: Deadline) -> Result<Value, SourceError> {
             Ok(Value::Null)
         }
     }
@@ -145,10 +165,17 @@ mod tests {
         let deadline = Deadline::after(Duration::from_secs(60));
         let ask = |id: &'static str| observer.observe("production", id, deadline);
         let (one, two, three) = tokio::join!(ask("a"), ask("b"), ask("c"));
-        assert_eq!([one, two, three].map(|it| it.unwrap().unwrap().revision), ["a", "b", "c"]);
+        assert_eq!(
+            [one, two, three].map(|it| it.unwrap().unwrap().revision),
+            ["a", "b", "c"]
+        );
         assert_eq!(source.asked.lock().unwrap().len(), 1);
         ask("a").await.unwrap();
-        assert_eq!(source.asked.lock().unwrap().len(), 2, "a later question is a read of its own");
+        assert_eq!(
+            source.asked.lock().unwrap().len(),
+            2,
+            "a later question is a read of its own"
+        );
     }
 
     #[tokio::test(start_paused = true)]
@@ -156,7 +183,8 @@ mod tests {
         let source = Arc::new(Counting::default());
         let observer = Observer::new(source.clone());
         let deadline = Deadline::after(Duration::from_secs(60));
-        let dropped = tokio::time::timeout(Duration::from_millis(1), observer.observe("d", "a", deadline)).await;
+        let dropped =
+            tokio::time::timeout(Duration::from_millis(1), observer.observe("d", "a", deadline)).await;
         assert!(dropped.is_err());
         assert!(observer.observe("d", "a", deadline).await.unwrap().is_some());
     }

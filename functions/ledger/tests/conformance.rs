@@ -3,7 +3,11 @@
 //! DynamoDB's half runs where `CASCATA_TEST_DYNAMODB_URL` names an emulator, as it does in `make test`; without it that half
 //! says that it did not run.
 
-#![allow(unreachable_pub, reason = "the suite is shared by two modules of this test")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "a test may stop at the first surprise"
+)]
 
 mod suite;
 

@@ -27,7 +27,7 @@ fn number_of(item: &Item, name: &str) -> Option<i64> {
 fn cursor_of(last: Item) -> DueCursor {
     let mut cursor = BTreeMap::new();
     for (name, value) in last {
-        if let Some(value) = value.as_s().or_else(|_| value.as_n()).ok() {
+        if let Ok(value) = value.as_s().or_else(|_| value.as_n()) {
             cursor.insert(name, value.clone());
         }
     }

@@ -1,0 +1,100 @@
+//! The environment, read once and checked as a whole.
+
+use std::time::Duration;
+
+use ledger::{fence::FenceTimes, identity::MessageGroup, record::Settings as LedgerSettings};
+use platform::{ConfigurationError, Environment, Secret};
+use purge::{BreakerConfig, SecretIn};
+
+use crate::settings::Settings;
+
+/// What the consumer is configured with.
+#[derive(Debug)]
+pub struct Configuration {
+    /// Name of the events table.
+    pub events: String,
+    /// Name of the outbox table.
+    pub outbox: String,
+    /// Name of the routes table.
+    pub routes: String,
+    /// The targets' secret in Secrets Manager.
+    pub targets_secret: String,
+    /// The targets' secret for runs under `sam local`.
+    pub local_targets_secret: Option<Secret>,
+    /// Base of the query API; none for Sanity's own.
+    pub sanity_api_url: Option<String>,
+    /// Pinned version of the query API.
+    pub sanity_api_version: String,
+    /// Stellate's purging API; none switches it off.
+    pub stellate_url: Option<String>,
+    /// Soft purge.
+    pub stellate_soft: bool,
+    /// The storefront; none switches it off.
+    pub storefront_url: Option<String>,
+    /// Where the storefront expects its secret.
+    pub storefront_secret_in: SecretIn,
+    /// Slugs a request to the storefront.
+    pub storefront_batch_size: usize,
+    /// Times and bounds.
+    pub settings: Settings,
+}
+
+impl Configuration {
+    /// Reads and checks the environment.
+    ///
+    /// # Errors
+    /// Every problem, all at once.
+    pub fn read(mut env: Environment) -> Result<Self, ConfigurationError> {
+        let ledger = LedgerSettings {
+            stage: env.text("STAGE"),
+            project: env.text("SANITY_PROJECT_ID"),
+            datasets: env.list("SANITY_DATASETS"),
+            message_group: env.choice(
+                "MESSAGE_GROUP",
+                &[("document", MessageGroup::Document), ("type", MessageGroup::Type)],
+            ),
+            ready_shards: env.number("READY_SHARDS", 1..=64),
+            grace_seconds: env.number("OUTBOX_GRACE_SECONDS", 0..=86_400),
+            retention_days: env.number("RETENTION_DAYS", 30..=3650),
+        };
+        let seconds =
+            |env: &mut Environment, name: &str| Duration::from_secs(env.number::<u64>(name, 0..=86_400));
+        let settings = Settings {
+            fence: FenceTimes {
+                tie: seconds(&mut env, "FENCE_TIE_SECONDS"),
+                trust: seconds(&mut env, "FENCE_TRUST_SECONDS"),
+            },
+            fence_bound: Duration::from_secs(env.number("FENCE_BOUND_SECONDS", 0..=45)),
+            fence_poll: Duration::from_millis(env.number("FENCE_POLL_MILLISECONDS", 50..=10_000)),
+            recheck_seconds: env.number("RECHECK_SECONDS", 1..=86_400),
+            repeat_young: seconds(&mut env, "REPEAT_YOUNG_SECONDS"),
+            defer_first_seconds: env.number("DEFER_FIRST_SECONDS", 1..=3600),
+            defer_max_seconds: env.number("DEFER_MAX_SECONDS", 1..=86_400),
+            breaker: BreakerConfig {
+                failures: env.number("BREAKER_FAILURES", 1..=1000),
+                open_seconds: env.number("BREAKER_OPEN_SECONDS", 1..=3600),
+                longest_pause_seconds: 900,
+            },
+            ..Settings::new(ledger)
+        };
+        let configuration = Self {
+            events: env.text("EVENTS_TABLE"),
+            outbox: env.text("OUTBOX_TABLE"),
+            routes: env.text("ROUTES_TABLE"),
+            targets_secret: env.text("TARGETS_SECRET_ARN"),
+            local_targets_secret: env.local_secret("LOCAL_TARGETS_SECRET"),
+            sanity_api_url: env.optional_url("SANITY_API_URL"),
+            sanity_api_version: env.text("SANITY_API_VERSION"),
+            stellate_url: env.optional_url("STELLATE_URL"),
+            stellate_soft: env.flag("STELLATE_SOFT_PURGE"),
+            storefront_url: env.optional_url("STOREFRONT_URL"),
+            storefront_secret_in: env.choice(
+                "STOREFRONT_SECRET_IN",
+                &[("header", SecretIn::Header), ("query", SecretIn::Query)],
+            ),
+            storefront_batch_size: env.number("STOREFRONT_BATCH_SIZE", 1..=1000),
+            settings,
+        };
+        env.finish(configuration)
+    }
+}

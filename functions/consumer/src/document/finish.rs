@@ -1,0 +1,282 @@
+//! Taking effect (law 12): the head and what is to wake later in one conditional write, then the marks.
+
+use std::time::Duration;
+
+use futures::{StreamExt, stream};
+use ledger::{
+    fence::Passed,
+    head::{Handled, Head},
+    item::{Class, Kind, Origin, OutboxItem, State, Status},
+    plan::PackedEntries,
+    record::{milliseconds, rfc3339},
+    store::{Advance, Breakers, Documents, LedgerError, Mark, Written},
+};
+use platform::Clock;
+use routing::store::RouteStore;
+
+use super::{Consumer, Failure, Round, Stop, fence::Fenced, purging::Purged};
+use crate::source::Source;
+
+const SECONDS_A_DAY: i64 = 86_400;
+/// Marks written at the same time.
+const MARKS_AT_ONCE: usize = 8;
+
+impl<L, R, S, C> Consumer<L, R, S, C>
+where
+    L: Documents + Breakers,
+    R: RouteStore,
+    S: Source,
+    C: Clock,
+{
+    pub(super) async fn finish(
+        &self,
+        round: &mut Round<'_>,
+        fenced: &Fenced,
+        purged: Purged,
+    ) -> Result<(), Stop> {
+        let marks = self.marks(round, fenced, &purged);
+        let head = next_head(round, fenced, &purged, &marks);
+        let wakes = self.wakes(fenced, &purged, &head);
+        let head = with_open_second(head, round, &marks, &wakes);
+        round.history.name_events(
+            fenced.handled(),
+            marks
+                .iter()
+                .map(|(item, _)| item)
+                .filter(|item| !fenced.frontier().iter().any(|it| it.sk == item.sk)),
+        );
+        round.history.routes_affected = purged.routes_affected.unwrap_or(0);
+        round.history.expires_at =
+            Some(self.clock.now().unix_timestamp() + self.settings.ledger.retention_days * SECONDS_A_DAY);
+        let advance = Advance {
+            document_key: round.document_key.to_owned(),
+            from_version: round.head().version,
+            head,
+            wakes,
+            chunks: purged.chunks,
+            history: round.history.clone(),
+        };
+        if self.ledger.advance(&advance).await? == Written::Moved {
+            return Err(Stop::Again);
+        }
+        self.mark_all(marks).await?;
+        Ok(())
+    }
+
+    /// Marks what an earlier wake left unmarked, and settles what is covered already.
+    pub(super) async fn mark_what_is_owed(&self, round: &Round<'_>) -> Result<(), Failure> {
+        let agenda = &round.agenda;
+        let repeats = agenda
+            .repeats
+            .iter()
+            .map(|item| (item.clone(), self.mark(item, "repeat", None)));
+        let reprocessed = agenda
+            .reprocess
+            .iter()
+            .filter(|item| {
+                item.generation
+                    .is_none_or(|wanted| wanted <= round.head().generation)
+            })
+            .map(|item| (item.clone(), self.mark(item, "reprocessed", None)));
+        self.mark_all(repeats.chain(reprocessed).collect()).await?;
+        Ok(())
+    }
+
+    /// Settles rechecks that found what they had found before.
+    pub(super) async fn settle_rechecks(&self, round: &Round<'_>) -> Result<(), Failure> {
+        let wakes = &round.agenda.wakes;
+        self.mark_all(
+            wakes
+                .iter()
+                .map(|wake| (wake.clone(), self.mark(wake, "unchanged", None)))
+                .collect(),
+        )
+        .await?;
+        self.mark_what_is_owed(round).await
+    }
+
+    /// What the head will cover, with each item's mark: only what the first read showed.
+    fn marks(&self, round: &Round<'_>, fenced: &Fenced, purged: &Purged) -> Vec<(OutboxItem, Mark)> {
+        let agenda = &round.agenda;
+        let superseded = |item: &OutboxItem| match fenced {
+            Fenced::Open(open) if open.passed == Passed::Trusted => match (&open.shown, item.class) {
+                (Some(shown), Class::Write) => shown.revision != item.revision_or_event(),
+                (None, Class::Delete) => false,
+                _ => true,
+            },
+            _ => false,
+        };
+        let mut marks = Vec::new();
+        for item in fenced.handled() {
+            let reason = if superseded(item) { "superseded" } else { "applied" };
+            if reason == "superseded" {
+                self.metrics.count("EventsSuperseded", 1);
+            }
+            let waited = milliseconds(self.clock.now()) - item.accepted_at;
+            self.metrics.milliseconds(
+                "ReceiptToApplied",
+                Duration::from_millis(u64::try_from(waited).unwrap_or(0)),
+            );
+            marks.push((item.clone(), self.mark(item, reason, purged.routes_affected)));
+        }
+        if !fenced.frontier().is_empty() {
+            marks.extend(
+                agenda
+                    .covered
+                    .iter()
+                    .map(|it| (it.clone(), self.mark(it, "covered", None))),
+            );
+        }
+        self.metrics.count("EventsLate", agenda.late.len() as u64);
+        marks.extend(
+            agenda
+                .late
+                .iter()
+                .map(|it| (it.clone(), self.mark(it, "late", purged.routes_affected))),
+        );
+        marks.extend(
+            agenda
+                .repeats
+                .iter()
+                .map(|it| (it.clone(), self.mark(it, "repeat", None))),
+        );
+        marks.extend(
+            agenda
+                .reprocess
+                .iter()
+                .map(|it| (it.clone(), self.mark(it, "reprocessed", purged.routes_affected))),
+        );
+        marks.extend(
+            agenda
+                .wakes
+                .iter()
+                .map(|it| (it.clone(), self.mark(it, "woken", purged.routes_affected))),
+        );
+        marks
+    }
+
+    fn mark(&self, item: &OutboxItem, reason: &str, routes_affected: Option<u32>) -> Mark {
+        let now = self.clock.now();
+        // The evidence lives until acceptance and retention; its item no longer, unless it was applied that late.
+        let with_evidence = item.accepted_at / 1000 + self.settings.ledger.retention_days * SECONDS_A_DAY;
+        Mark {
+            reason: reason.to_owned(),
+            applied_at: rfc3339(now),
+            routes_affected,
+            expires_at: with_evidence.max(now.unix_timestamp() + SECONDS_A_DAY),
+        }
+    }
+
+    async fn mark_all(&self, marks: Vec<(OutboxItem, Mark)>) -> Result<(), LedgerError> {
+        let mut written = stream::iter(marks)
+            .map(|(item, mark)| async move { (item.kind, self.ledger.mark(&item, &mark).await) })
+            .buffer_unordered(MARKS_AT_ONCE);
+        let mut applied = 0;
+        let mut failed = None;
+        while let Some((kind, outcome)) = written.next().await {
+            match outcome {
+                Ok(Written::Done) if kind == Kind::Event => applied += 1,
+                Ok(_) => {}
+                Err(error) => failed = Some(error),
+            }
+        }
+        self.metrics.count("EventsApplied", applied);
+        failed.map_or(Ok(()), Err)
+    }
+
+    /// What has to wake later: a recheck after a fence that was not sure, a repeat after a purge that a render under way may
+    /// have crossed.
+    fn wakes(&self, fenced: &Fenced, purged: &Purged, head: &Head) -> Vec<OutboxItem> {
+        let Fenced::Open(open) = fenced else { return vec![] };
+        let handled = fenced.handled();
+        let Some(newest) = handled.iter().max_by_key(|item| item.accepted_at) else {
+            return vec![];
+        };
+        let now = self.clock.now();
+        let age = milliseconds(now) - newest.accepted_at;
+        let young = age < i64::try_from(self.settings.repeat_young.as_millis()).unwrap_or(i64::MAX);
+        let wake = |kind: Kind, letter: char| OutboxItem {
+            sk: format!(
+                "{}#{letter}{}",
+                ledger::identity::sort_key(newest.second, &newest.event_id),
+                head.version
+            ),
+            kind,
+            status: Some(Status::Ready),
+            state: State::Pending,
+            reason: None,
+            state_key: None,
+            attempts: 0,
+            resends: 0,
+            defers: 0,
+            deliveries: 0,
+            slugs: vec![],
+            accepted_at: milliseconds(now),
+            received_at: rfc3339(now),
+            source: Origin::Consumer,
+            last_error: None,
+            last_attempt: None,
+            applied_at: None,
+            routes_affected: None,
+            generation: None,
+            entries: Some(PackedEntries::pack(&purged.keys)),
+            seen: purged.seen.clone(),
+            expires_at: None,
+            ..(*newest).clone()
+        };
+        let settings = &self.settings.ledger;
+        let mut wakes = Vec::new();
+        if open.passed != Passed::Sure {
+            let at = now.unix_timestamp() + self.settings.recheck_seconds;
+            wakes.push(wake(Kind::Recheck, 'c').made_ready(settings, at, false));
+        }
+        if (young || open.waited) && !purged.keys.is_empty() {
+            let at = now.unix_timestamp() + settings.grace_seconds;
+            wakes.push(wake(Kind::Repeat, 'r').made_ready(settings, at, true));
+        }
+        wakes
+    }
+}
+
+fn next_head(round: &Round<'_>, fenced: &Fenced, purged: &Purged, marks: &[(OutboxItem, Mark)]) -> Head {
+    let head = round.head();
+    let mut next = Head {
+        generation: round.agenda.wanted_generation(head).unwrap_or(head.generation),
+        marks_owed: marks.iter().map(|(item, _)| item.sk.clone()).collect(),
+        seen: purged.seen.clone(),
+        version: head.version + 1,
+        ..head.clone()
+    };
+    if let [first, ..] = fenced.frontier() {
+        if next.second != Some(first.second) {
+            next.handled.clear();
+        }
+        next.second = Some(first.second);
+        next.handled.extend(fenced.frontier().iter().map(Handled::of));
+    }
+    next
+}
+
+/// The lowest second that may still hold something open once the marks are written.
+fn with_open_second(
+    head: Head,
+    round: &Round<'_>,
+    marks: &[(OutboxItem, Mark)],
+    wakes: &[OutboxItem],
+) -> Head {
+    let left = round
+        .state
+        .items
+        .iter()
+        .filter(|item| item.is_open() && !marks.iter().any(|(marked, _)| marked.sk == item.sk))
+        .chain(wakes)
+        .map(|item| item.second)
+        .min();
+    let marked = marks.iter().map(|(item, _)| item.second).min();
+    // Items below the read's range are found by their own messages; the head's own second is always read again.
+    let open_second = [left, head.second, marked.filter(|_| head.second.is_none())]
+        .into_iter()
+        .flatten()
+        .min();
+    Head { open_second, ..head }
+}

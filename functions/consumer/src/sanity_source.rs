@@ -1,0 +1,72 @@
+//! Sanity's query API as the consumer's source.
+
+use ledger::item::Seen;
+use platform::Deadline;
+use routing::config::RoutingQuery;
+use sanity::query::{Client, NextStep, QueryError, observe};
+use serde_json::Value;
+
+use crate::source::{Shown, Source, SourceError};
+
+/// Asks Sanity: the fence with a query of its own, the cascade with the routing query of `routes.toml`.
+#[derive(Debug, Clone)]
+pub struct SanitySource {
+    client: Client,
+    groq: String,
+}
+
+impl SanitySource {
+    /// A source that asks `groq` for the rows of a cascade.
+    pub fn new(client: Client, groq: impl Into<String>) -> Self {
+        Self {
+            client,
+            groq: groq.into(),
+        }
+    }
+}
+
+impl From<QueryError> for SourceError {
+    fn from(error: QueryError) -> Self {
+        let retry_after = match error.next_step() {
+            NextStep::Defer { after } => after,
+            // A query that cannot be answered is mended by a deployment; until then the event stays READY and visible.
+            NextStep::Fail => None,
+        };
+        Self {
+            what: error.to_string(),
+            retry_after,
+        }
+    }
+}
+
+impl Source for SanitySource {
+    async fn observe(&self, dataset: &str, ids: &[String], deadline: Deadline) -> Result<Shown, SourceError> {
+        let observed = observe(&self.client, dataset, ids, deadline).await?;
+        let shown = observed.into_iter().filter_map(|(id, observed)| {
+            let observed = observed?;
+            let second = observed
+                .updated_at
+                .map_or(0, time::OffsetDateTime::unix_timestamp);
+            Some((
+                id,
+                Seen {
+                    revision: observed.revision,
+                    second,
+                },
+            ))
+        });
+        Ok(shown.collect())
+    }
+
+    async fn rows(
+        &self,
+        dataset: &str,
+        query: &RoutingQuery,
+        deadline: Deadline,
+    ) -> Result<Value, SourceError> {
+        Ok(self
+            .client
+            .query(dataset, &self.groq, query.params.clone(), deadline)
+            .await?)
+    }
+}

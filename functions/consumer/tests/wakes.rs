@@ -1,0 +1,457 @@
+//! What a wake does, law by law, on the ledger and routes in memory.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "a test may stop at the first surprise"
+)]
+
+mod world;
+
+use std::time::Duration;
+
+use consumer::{document::Woken, source::SourceError};
+use ledger::{
+    item::{Kind, State},
+    plan::{Key, Layer},
+    store::Documents,
+};
+use world::{World, target::Mood};
+
+const GRAPHQL: Layer = Layer::GraphqlCdn;
+const STOREFRONT: Layer = Layer::Storefront;
+
+fn slug(slug: &str) -> Key {
+    Key::Slug {
+        slug: slug.to_owned(),
+    }
+}
+
+/// Past the age at which a purge is repeated.
+async fn past_the_delay() {
+    tokio::time::advance(Duration::from_secs(45)).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_edit_is_purged_inside_out_and_applied() {
+    let world = World::new();
+    let item = world
+        .deliver(&world.lake.write("page", "home", Some("/home"), &[]))
+        .await;
+    past_the_delay().await;
+    let answer = world.wake(&item).await.unwrap();
+    assert_eq!((answer.woken, answer.unknown), (Woken::Done, vec![]));
+    assert_eq!(world.asked.layers(), [GRAPHQL, STOREFRONT]);
+    let object = Key::Object {
+        graphql_type: "Page".to_owned(),
+        id: "home".to_owned(),
+    };
+    assert_eq!(world.asked.take(GRAPHQL), [object, slug("/home")]);
+    assert_eq!(world.slugs(STOREFRONT), ["/home"]);
+    world.assert_applied(&[&item]);
+    let history = world.ledger.history(&item.pk);
+    assert_eq!(history[0].slugs, ["/home"]);
+    assert_eq!(history[0].events, [item.event_id.clone()]);
+    assert_eq!(
+        world.wake(&item).await.unwrap().woken,
+        Woken::Idle,
+        "a second delivery does nothing"
+    );
+    assert!(world.asked.layers().is_empty());
+}
+
+#[tokio::test(start_paused = true)]
+async fn law_6_ten_saves_are_one_purge_a_layer_and_all_end_applied() {
+    let world = World::new();
+    let mut items = Vec::new();
+    for _ in 0..10 {
+        items.push(
+            world
+                .deliver(&world.lake.write("page", "home", Some("/home"), &[]))
+                .await,
+        );
+        tokio::time::advance(Duration::from_secs(1)).await;
+    }
+    past_the_delay().await;
+    for item in &items {
+        world.wake(item).await.unwrap();
+    }
+    assert_eq!(world.asked.layers(), [GRAPHQL, STOREFRONT]);
+    world.assert_applied(&items.iter().collect::<Vec<_>>());
+}
+
+#[tokio::test(start_paused = true)]
+async fn law_5_the_second_version_before_the_first_ends_right() {
+    let world = World::new();
+    let first = world.lake.write("page", "home", Some("/old"), &[]);
+    tokio::time::advance(Duration::from_secs(3)).await;
+    let second = world.lake.write("page", "home", Some("/new"), &[]);
+    let second = world.deliver(&second).await;
+    past_the_delay().await;
+    world.wake(&second).await.unwrap();
+    assert_eq!(
+        world.slugs(STOREFRONT),
+        ["/new", "/old"],
+        "the old slug by the event"
+    );
+    let first = world.deliver(&first).await;
+    past_the_delay().await;
+    world.wake(&first).await.unwrap();
+    assert_eq!(world.item(&first).reason.as_deref(), Some("late"));
+    assert!(
+        world.slugs(STOREFRONT).contains(&"/old".to_owned()),
+        "its slugs join the plan"
+    );
+    world.assert_applied(&[&first, &second]);
+    assert_eq!(world.sum("EventsLate"), 1.0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn law_5_two_revisions_of_one_second_are_one_frontier_in_either_order() {
+    for reversed in [false, true] {
+        let world = World::new();
+        world.lake.set_second(Some(world::START));
+        let mut changes = vec![
+            world.lake.write("page", "home", Some("/a"), &[]),
+            world.lake.write("page", "home", Some("/b"), &[]),
+        ];
+        if reversed {
+            changes.reverse();
+        }
+        let one = world.deliver(&changes[0]).await;
+        let two = world.deliver(&changes[1]).await;
+        past_the_delay().await;
+        world.wake(&one).await.unwrap();
+        world.assert_applied(&[&one, &two]);
+        assert_eq!(world.slugs(STOREFRONT), ["/a", "/b"]);
+        let kinds: Vec<Kind> = world.ledger.all_items().iter().map(|item| item.kind).collect();
+        assert!(
+            kinds.contains(&Kind::Recheck),
+            "tied, so it is looked at again: {kinds:?}"
+        );
+        world.drain(5).await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn law_5_a_delete_of_the_revision_just_written_wins() {
+    let world = World::new();
+    let written = world
+        .deliver(&world.lake.write("page", "home", Some("/home"), &[]))
+        .await;
+    past_the_delay().await;
+    world.wake(&written).await.unwrap();
+    world.asked.clear();
+    let deleted = world.deliver(&world.lake.delete("home")).await;
+    past_the_delay().await;
+    world.wake(&deleted).await.unwrap();
+    assert_eq!(world.slugs(STOREFRONT), ["/home"]);
+    world.assert_applied(&[&written, &deleted]);
+    let recheck = world
+        .ledger
+        .all_items()
+        .iter()
+        .any(|item| item.kind == Kind::Recheck);
+    assert!(!recheck, "the head had seen the very revision that was deleted");
+    let created = world
+        .deliver(&world.lake.write("page", "home", Some("/home"), &[]))
+        .await;
+    past_the_delay().await;
+    world.wake(&created).await.unwrap();
+    assert_eq!(world.slugs(STOREFRONT), ["/home"]);
+    world.assert_applied(&[&created]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn law_7_nothing_is_purged_before_the_source_shows_the_revision() {
+    let world = World::new();
+    world.lake.set_lag(Duration::from_secs(90));
+    let item = world
+        .deliver(&world.lake.write("page", "home", Some("/home"), &[]))
+        .await;
+    past_the_delay().await;
+    let began = tokio::time::Instant::now();
+    let answer = world.wake(&item).await.unwrap();
+    assert!(matches!(answer.woken, Woken::PutOff(_)));
+    assert!(
+        began.elapsed() <= Duration::from_secs(21),
+        "bounded: {:?}",
+        began.elapsed()
+    );
+    assert!(world.asked.layers().is_empty());
+    assert_eq!(world.item(&item).defers, 1);
+    world.drain(10).await;
+    assert_eq!(world.slugs(STOREFRONT)[0], "/home");
+    world.assert_applied(&[&item]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn law_7_a_fence_that_waited_is_followed_by_one_more_purge() {
+    let world = World::new();
+    world.lake.set_lag(Duration::from_secs(50));
+    let item = world
+        .deliver(&world.lake.write("page", "home", Some("/home"), &[]))
+        .await;
+    past_the_delay().await;
+    world.wake(&item).await.unwrap();
+    assert_eq!(world.slugs(STOREFRONT), ["/home"]);
+    world.drain(5).await;
+    assert_eq!(world.slugs(STOREFRONT), ["/home"], "the repeat");
+}
+
+#[tokio::test(start_paused = true)]
+async fn law_10_a_young_purge_is_repeated_once_on_every_layer() {
+    let world = World::new();
+    let item = world
+        .deliver(&world.lake.write("page", "home", Some("/home"), &[]))
+        .await;
+    tokio::time::advance(Duration::from_secs(5)).await;
+    world.wake(&item).await.unwrap();
+    let repeat = world
+        .ledger
+        .all_items()
+        .into_iter()
+        .find(|item| item.kind == Kind::Repeat)
+        .unwrap();
+    assert!(repeat.message_group_id.is_some(), "the Pipe forwards it");
+    let first: Vec<Key> = world.asked.take(GRAPHQL);
+    world.slugs(STOREFRONT);
+    world.wake(&repeat).await.unwrap();
+    assert_eq!(world.asked.take(GRAPHQL), first);
+    assert_eq!(world.slugs(STOREFRONT), ["/home"]);
+    world.drain(1).await;
+    let repeats = world
+        .ledger
+        .all_items()
+        .iter()
+        .filter(|item| item.kind == Kind::Repeat)
+        .count();
+    assert_eq!(repeats, 1, "once");
+}
+
+#[tokio::test(start_paused = true)]
+async fn law_9_a_component_refreshes_its_pages_and_no_others() {
+    let world = World::new();
+    for number in 0..60 {
+        let banner: &[&str] = if number < 50 { &["banner"] } else { &[] };
+        let page = world.lake.write(
+            "page",
+            &format!("page-{number}"),
+            Some(&format!("/{number}")),
+            banner,
+        );
+        let item = world.deliver(&page).await;
+        past_the_delay().await;
+        world.wake(&item).await.unwrap();
+    }
+    world.asked.clear();
+    let banner = world
+        .deliver(&world.lake.write("banner", "banner", None, &[]))
+        .await;
+    past_the_delay().await;
+    world.wake(&banner).await.unwrap();
+    let objects: Vec<Key> = world.asked.take(GRAPHQL);
+    assert!(objects.contains(&Key::Object {
+        graphql_type: "Banner".to_owned(),
+        id: "banner".to_owned()
+    }));
+    assert_eq!(world.slugs(STOREFRONT).len(), 50);
+    assert_eq!(world.item(&banner).routes_affected, Some(50));
+}
+
+#[tokio::test(start_paused = true)]
+async fn law_11_an_outage_is_put_off_raised_once_and_drains_by_itself() {
+    let world = World::new();
+    world.stellate.set(Mood::Out);
+    let mut items = Vec::new();
+    for number in 0..8 {
+        let page = world.lake.write(
+            "page",
+            &format!("page-{number}"),
+            Some(&format!("/{number}")),
+            &[],
+        );
+        items.push(world.deliver(&page).await);
+    }
+    past_the_delay().await;
+    for item in &items {
+        assert!(matches!(world.wake(item).await.unwrap().woken, Woken::PutOff(_)));
+    }
+    let calls = world.asked.layers();
+    assert_eq!(
+        calls, [GRAPHQL; 5],
+        "the breaker opened after five, and Next was not called before Stellate"
+    );
+    assert_eq!(world.sum("TargetOutage"), 1.0);
+    for item in &items {
+        assert_eq!(world.item(item).attempts, 0);
+        assert_eq!(world.item(item).state, State::Pending);
+    }
+    world.stellate.set(Mood::Works);
+    world.drain(40).await;
+    world.assert_applied(&items.iter().collect::<Vec<_>>());
+    assert_eq!(world.sum("TargetOutage"), 1.0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn law_10_a_retry_repeats_only_what_failed() {
+    let world = World::new();
+    world.storefront.set(Mood::Out);
+    let item = world
+        .deliver(&world.lake.write("page", "home", Some("/home"), &[]))
+        .await;
+    past_the_delay().await;
+    world.wake(&item).await.unwrap();
+    assert_eq!(world.asked.layers(), [GRAPHQL, STOREFRONT]);
+    world.asked.clear();
+    world.storefront.set(Mood::Works);
+    world.wake(&item).await.unwrap();
+    assert_eq!(
+        world.asked.layers(),
+        [STOREFRONT],
+        "what Stellate confirmed is not sent again"
+    );
+    world.assert_applied(&[&item]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn law_10_a_confirmation_does_not_hold_for_a_newer_revision() {
+    let world = World::new();
+    world.storefront.set(Mood::Out);
+    let first = world
+        .deliver(&world.lake.write("page", "home", Some("/home"), &[]))
+        .await;
+    past_the_delay().await;
+    world.wake(&first).await.unwrap();
+    world.storefront.set(Mood::Works);
+    let second = world
+        .deliver(&world.lake.write("page", "home", Some("/home"), &[]))
+        .await;
+    past_the_delay().await;
+    world.asked.clear();
+    world.wake(&second).await.unwrap();
+    assert_eq!(world.asked.layers(), [GRAPHQL, STOREFRONT]);
+    world.assert_applied(&[&first, &second]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn law_10_a_refused_key_is_settled_after_three_tries_and_poisons_nothing() {
+    let world = World::new();
+    world.storefront.set(Mood::Refuses(vec![slug("/bad")]));
+    let bad = world
+        .deliver(&world.lake.write("page", "bad", Some("/bad"), &[]))
+        .await;
+    let good = world
+        .deliver(&world.lake.write("page", "good", Some("/good"), &[]))
+        .await;
+    past_the_delay().await;
+    for _ in 0..3 {
+        world.wake(&bad).await.unwrap();
+    }
+    world.wake(&good).await.unwrap();
+    world.assert_applied(&[&bad, &good]);
+    assert_eq!(world.sum("KeysRefused"), 1.0);
+    let history = world.ledger.history(&bad.pk);
+    assert_eq!(history[0].layers[&STOREFRONT].refused, ["/bad: HTTP 400"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn law_11_a_source_that_is_down_is_worth_waiting_for() {
+    let world = World::new();
+    let item = world
+        .deliver(&world.lake.write("page", "home", Some("/home"), &[]))
+        .await;
+    let retry_after = Some(Duration::from_secs(300));
+    world.lake.set_fault(Some(SourceError {
+        what: "HTTP 429".to_owned(),
+        retry_after,
+    }));
+    past_the_delay().await;
+    assert!(matches!(world.wake(&item).await.unwrap().woken, Woken::PutOff(_)));
+    let wished = world.item(&item).next_attempt.unwrap();
+    assert_eq!(wished, world::START + 45 + 300, "retry-after is honoured");
+    world.lake.set_fault(None);
+    world.drain(3).await;
+    world.assert_applied(&[&item]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn law_5_a_message_whose_own_item_is_not_there_fails() {
+    let world = World::new();
+    let item = world
+        .deliver(&world.lake.write("page", "home", Some("/home"), &[]))
+        .await;
+    let mut stranger = item.clone();
+    stranger.sk = ledger::identity::sort_key(world::START, "evt_stranger");
+    let answer = world.wake_all(&[&stranger, &item]).await.unwrap();
+    assert_eq!(answer.unknown, [stranger.sk.clone()]);
+    world.assert_applied(&[&item]);
+    let mut expired = item.clone();
+    expired.sk = ledger::identity::sort_key(world::START - 31 * 86_400, "evt_expired");
+    assert!(world.wake(&expired).await.unwrap().unknown.is_empty());
+}
+
+#[tokio::test(start_paused = true)]
+async fn law_5_two_consumers_on_one_document_end_right() {
+    let world = World::new();
+    let first = world
+        .deliver(&world.lake.write("page", "home", Some("/a"), &[]))
+        .await;
+    tokio::time::advance(Duration::from_secs(2)).await;
+    let second = world
+        .deliver(&world.lake.write("page", "home", Some("/b"), &[]))
+        .await;
+    past_the_delay().await;
+    let (one, two) = tokio::join!(world.wake(&first), world.wake(&second));
+    assert!(one.is_ok() && two.is_ok());
+    world.drain(5).await;
+    world.assert_applied(&[&first, &second]);
+    let state = world.ledger.read(&first.pk, &first.sk).await.unwrap();
+    assert!(state.chunks.is_empty(), "no plan is left");
+}
+
+#[tokio::test(start_paused = true)]
+async fn law_9_s0_s1_s2_in_one_window_purges_all_three() {
+    let world = World::new();
+    let zero = world
+        .deliver(&world.lake.write("page", "home", Some("/s0"), &[]))
+        .await;
+    past_the_delay().await;
+    world.wake(&zero).await.unwrap();
+    world.asked.clear();
+    let one = world
+        .deliver(&world.lake.write("page", "home", Some("/s1"), &[]))
+        .await;
+    tokio::time::advance(Duration::from_secs(2)).await;
+    let two = world
+        .deliver(&world.lake.write("page", "home", Some("/s2"), &[]))
+        .await;
+    past_the_delay().await;
+    world.wake(&one).await.unwrap();
+    assert_eq!(world.slugs(STOREFRONT), ["/s0", "/s1", "/s2"]);
+    world.assert_applied(&[&one, &two]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn law_8_a_purge_that_died_before_its_mark_is_finished_by_the_retry() {
+    let world = World::new();
+    let item = world
+        .deliver(&world.lake.write("page", "home", Some("/home"), &[]))
+        .await;
+    past_the_delay().await;
+    world.storefront.set(Mood::PanicsAfter);
+    let consumer = world.consumer.clone();
+    let (pk, sk) = (item.pk.clone(), item.sk.clone());
+    let died = tokio::spawn(async move {
+        let deadline = platform::Deadline::after(Duration::from_secs(60));
+        consumer.wake(&pk, &[sk], deadline).await.map(|_| ())
+    });
+    assert!(died.await.is_err());
+    let state = world.ledger.read(&item.pk, &item.sk).await.unwrap();
+    assert!(!state.plan().unwrap().is_settled(), "the plan outlives the crash");
+    world.storefront.set(Mood::Works);
+    world.asked.clear();
+    world.wake(&item).await.unwrap();
+    assert_eq!(world.asked.layers(), [STOREFRONT]);
+    world.assert_applied(&[&item]);
+}

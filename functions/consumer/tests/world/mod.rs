@@ -1,0 +1,213 @@
+//! A small world around the consumer: a source whose index can lag, targets that keep what they were asked and can be told to
+//! fail, the ledger and the routes in memory, and a clock that the tests move.
+
+#![allow(dead_code, reason = "each test binary uses a part of it")]
+
+pub mod source;
+pub mod target;
+
+use std::{
+    collections::BTreeMap,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+
+use consumer::{
+    document::{Answer, Consumer, Failure},
+    settings::Settings,
+    source::Observer,
+};
+use ledger::{
+    identity::MessageGroup,
+    item::{OutboxItem, State, Status},
+    plan::{Key, Layer},
+    record::{Decision, NewEvent, Settings as LedgerSettings},
+    store::{Outbox, Recorder, memory::MemoryLedger},
+};
+use platform::{Clock, Deadline, Metrics};
+use purge::{AnyTarget, Targets};
+use routing::{config::RoutesConfig, store::memory::MemoryStore};
+use sanity::{delivery::Delivery, signature::SignedAt};
+use source::Lake;
+use target::{Asked, FakeTarget, Held};
+use time::OffsetDateTime;
+
+pub const START: i64 = 1_900_000_000;
+
+/// A clock that many share and that moves with tokio's paused time.
+#[derive(Debug, Clone)]
+pub struct SharedClock {
+    start: OffsetDateTime,
+    origin: tokio::time::Instant,
+}
+
+impl Clock for SharedClock {
+    fn now(&self) -> OffsetDateTime {
+        self.start + self.origin.elapsed()
+    }
+}
+
+pub type TestConsumer = Consumer<MemoryLedger, MemoryStore, Lake, SharedClock>;
+
+pub struct World {
+    pub consumer: Arc<TestConsumer>,
+    pub ledger: Arc<MemoryLedger>,
+    pub routes: Arc<MemoryStore>,
+    pub lake: Arc<Lake>,
+    pub stellate: Arc<FakeTarget>,
+    pub storefront: Arc<FakeTarget>,
+    pub clock: SharedClock,
+    pub asked: Arc<Asked>,
+}
+
+pub fn ledger_settings() -> LedgerSettings {
+    LedgerSettings {
+        stage: "test".to_owned(),
+        project: "project".to_owned(),
+        datasets: vec!["production".to_owned()],
+        message_group: MessageGroup::Document,
+        ready_shards: 1,
+        grace_seconds: 1500,
+        retention_days: 30,
+    }
+}
+
+impl World {
+    pub fn new() -> Self {
+        Self::with(|_| {})
+    }
+
+    pub fn with(change: impl FnOnce(&mut Settings)) -> Self {
+        let clock = SharedClock {
+            start: OffsetDateTime::from_unix_timestamp(START).unwrap(),
+            origin: tokio::time::Instant::now(),
+        };
+        let asked = Arc::new(Asked::default());
+        let lake = Arc::new(Lake::new(clock.clone()));
+        let ledger = Arc::new(MemoryLedger::new());
+        let routes = Arc::new(MemoryStore::default());
+        let stellate = Arc::new(FakeTarget::new("stellate", Layer::GraphqlCdn, asked.clone()));
+        let storefront = Arc::new(FakeTarget::new("storefront", Layer::Storefront, asked.clone()));
+        let mut settings = Settings::new(ledger_settings());
+        change(&mut settings);
+        let consumer = Arc::new(Consumer {
+            ledger: ledger.clone(),
+            routes: routes.clone(),
+            source: lake.clone(),
+            observer: Observer::new(lake.clone()),
+            targets: Targets::new(vec![
+                AnyTarget::new(Held(stellate.clone())),
+                AnyTarget::new(Held(storefront.clone())),
+            ]),
+            config: RoutesConfig::embedded().unwrap(),
+            settings,
+            clock: clock.clone(),
+            metrics: Metrics::new("test", "consumer"),
+        });
+        Self {
+            consumer,
+            ledger,
+            routes,
+            lake,
+            stellate,
+            storefront,
+            clock,
+            asked,
+        }
+    }
+
+    /// The webhook of what the lake made: recorded as Sanity would deliver it.
+    pub async fn deliver(&self, change: &source::Change) -> OutboxItem {
+        let headers = BTreeMap::new();
+        let body = change.body.to_string().into_bytes();
+        let delivery = Delivery::read(&body, &headers, SignedAt(1_890_000_000_000));
+        let event = NewEvent::from_delivery(
+            delivery,
+            body,
+            "current",
+            Decision::Pending,
+            self.clock.now(),
+            &ledger_settings(),
+            None,
+        );
+        self.ledger
+            .record(&event, Deadline::after(Duration::from_secs(5)))
+            .await
+            .unwrap();
+        event.item
+    }
+
+    /// Wakes the consumer as a message of this item does.
+    pub async fn wake(&self, item: &OutboxItem) -> Result<Answer, Failure> {
+        self.wake_all(&[item]).await
+    }
+
+    pub async fn wake_all(&self, items: &[&OutboxItem]) -> Result<Answer, Failure> {
+        let named: Vec<String> = items.iter().map(|item| item.sk.clone()).collect();
+        let deadline = Deadline::after(Duration::from_secs(60));
+        self.consumer.wake(&items[0].pk, &named, deadline).await
+    }
+
+    /// Lets everything that is READY be woken, as queue and relay would, until nothing is left or `rounds` are over.
+    pub async fn drain(&self, rounds: usize) {
+        for _ in 0..rounds {
+            let due = self.ledger.due("READY#0", i64::MAX, None).await.unwrap().keys;
+            let Some((pk, sk, _)) = due.first().cloned() else {
+                return;
+            };
+            let next = due.iter().map(|(_, _, next)| *next).min().unwrap();
+            let wait = (next - self.clock.now().unix_timestamp()).max(0);
+            tokio::time::advance(Duration::from_secs(wait.unsigned_abs())).await;
+            let deadline = Deadline::after(Duration::from_secs(60));
+            let _ = self.consumer.wake(&pk, &[sk], deadline).await;
+        }
+        panic!(
+            "still READY: {:?}",
+            self.ledger.due("READY#0", i64::MAX, None).await.unwrap().keys
+        );
+    }
+
+    pub fn item(&self, item: &OutboxItem) -> OutboxItem {
+        let held = self
+            .ledger
+            .all_items()
+            .into_iter()
+            .find(|held| held.sk == item.sk && held.pk == item.pk);
+        held.expect("the item")
+    }
+
+    pub fn assert_applied(&self, items: &[&OutboxItem]) {
+        for item in items {
+            let held = self.item(item);
+            assert_eq!(
+                (held.state, held.status),
+                (State::Applied, Some(Status::Sent)),
+                "{held:?}"
+            );
+        }
+    }
+
+    /// The slugs a layer was asked to purge, in order, since the last call.
+    pub fn slugs(&self, layer: Layer) -> Vec<String> {
+        let keys = self.asked.take(layer);
+        keys.into_iter()
+            .filter_map(|key| match key {
+                Key::Slug { slug } => Some(slug),
+                Key::Object { .. } => None,
+            })
+            .collect()
+    }
+
+    pub fn sum(&self, metric: &str) -> f64 {
+        self.consumer.metrics.sum(metric)
+    }
+}
+
+/// Counts, for names that must differ.
+pub fn serial() -> usize {
+    static SERIAL: AtomicUsize = AtomicUsize::new(0);
+    SERIAL.fetch_add(1, Ordering::Relaxed)
+}
