@@ -91,7 +91,7 @@ impl Tables {
         }
     }
 
-    fn routes_of(&self, document: &DocumentRef) -> Vec<Entry> {
+    pub(crate) fn routes_of(&self, document: &DocumentRef) -> Vec<Entry> {
         let first = RouteName {
             document: document.clone(),
             route: String::new(),
@@ -103,7 +103,7 @@ impl Tables {
             .collect()
     }
 
-    fn dependants_of(&self, document: &DocumentRef, limit: usize) -> Dependants {
+    pub(crate) fn dependants_of(&self, document: &DocumentRef, limit: usize) -> Dependants {
         let mut found = Dependants::default();
         let mut documents = BTreeSet::new();
         let first = Edge {

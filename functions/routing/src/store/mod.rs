@@ -35,8 +35,8 @@
 //! No item: 404. Several: the one with the greatest `source_second`. The pointer says document, GraphQL type and route; the
 //! route item with its dependencies is `pk = DOC#production#<document_id>`, `sk = ROUTE#<route>`; one with `gone` is no route.
 
-mod actions;
-mod apply;
+pub(crate) mod actions;
+pub(crate) mod apply;
 pub mod dynamo;
 mod error;
 pub mod memory;
@@ -67,7 +67,7 @@ pub struct Pointer {
 }
 
 /// The pages that a document appears on.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub struct Dependants {
     /// Their names, in order.
     pub pages: BTreeSet<RouteName>,
