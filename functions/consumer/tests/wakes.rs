@@ -51,7 +51,7 @@ async fn an_edit_is_purged_inside_out_and_applied() {
     world.assert_applied(&[&item]);
     let history = world.ledger.history(&item.pk);
     assert_eq!(history[0].slugs, ["/home"]);
-    assert_eq!(history[0].events, [item.event_id.clone()]);
+    assert_eq!(history[0].events, std::slice::from_ref(&item.event_id));
     assert_eq!(
         world.wake(&item).await.unwrap().woken,
         Woken::Idle,
@@ -111,7 +111,7 @@ async fn law_5_two_revisions_of_one_second_are_one_frontier_in_either_order() {
     for reversed in [false, true] {
         let world = World::new();
         world.lake.set_second(Some(world::START));
-        let mut changes = vec![
+        let mut changes = [
             world.lake.write("page", "home", Some("/a"), &[]),
             world.lake.write("page", "home", Some("/b"), &[]),
         ];
@@ -384,7 +384,7 @@ async fn law_5_a_message_whose_own_item_is_not_there_fails() {
     let mut stranger = item.clone();
     stranger.sk = ledger::identity::sort_key(world::START, "evt_stranger");
     let answer = world.wake_all(&[&stranger, &item]).await.unwrap();
-    assert_eq!(answer.unknown, [stranger.sk.clone()]);
+    assert_eq!(answer.unknown, std::slice::from_ref(&stranger.sk));
     world.assert_applied(&[&item]);
     let mut expired = item.clone();
     expired.sk = ledger::identity::sort_key(world::START - 31 * 86_400, "evt_expired");

@@ -189,7 +189,7 @@ pub async fn law_12_the_head_advances_in_one_step_with_its_wakes_and_without_the
     );
     let state = ledger.read(&event.item.pk, &event.item.sk).await.unwrap();
     assert!(state.chunks.is_empty());
-    assert_eq!(state.head.marks_owed, [event.item.sk.clone()]);
+    assert_eq!(state.head.marks_owed, std::slice::from_ref(&event.item.sk));
     assert_eq!(state.items.len(), 2);
     assert_eq!(
         ledger.advance(&advance(&event.item, 0, vec![])).await.unwrap(),
