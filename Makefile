@@ -1,0 +1,45 @@
+# Everything a user or CI runs. Each target sets up what it needs, into .local/ beside the project.
+
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.ONESHELL:
+.DEFAULT_GOAL := help
+
+export SAM_CLI_TELEMETRY := 0
+export PYTHONDONTWRITEBYTECODE := 1
+STACK := .local/venv-stack/bin/python
+
+.PHONY: help setup build run demo test test-fast test-template test-local-invoke test-end-to-end bench clean
+
+help: ## what there is
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 22
+
+setup: ## installs the tools into .local/
+	@tests/setup.sh
+
+build: setup ## builds the functions with sam build, for this machine
+	@tests/build.sh
+
+run: build ## local stack, one edit's way as a timeline, then stays up until Ctrl-C
+	@$(STACK) tests/stack run
+
+demo: build ## the same, ends by itself; status 0 only if every step was seen
+	@$(STACK) tests/stack demo
+
+test: ## everything
+	@tests/run.sh
+
+test-fast: setup ## formatting, lints and the Rust tests, with the ledger and the routes on the emulator
+	@tests/run.sh rust
+
+test-template: build ## the built template, and each mutation of it caught
+	@tests/template/run.sh
+
+test-local-invoke: build ## every file of events/ through sam local invoke
+	@tests/local_invoke/run.sh
+
+test-end-to-end: build ## the deployed stack
+	@tests/run.sh end-to-end
+
+clean: ## removes what builds and tests have made, but not the tools
+	@rm -rf .aws-sam target .local/stack .local/local-invoke
