@@ -91,39 +91,73 @@ impl SignatureError {
     }
 }
 
-/// Verifies a body as received, byte for byte, against the value of its signature header.
-///
-/// The comparison with the right signature takes the same time whatever was sent. Decoding is strict: of the four
-/// texts that lax decoders take for one signature, only the canonical one passes, as in the package's text comparison.
+/// A signature as claimed by a well-formed header: all that can be said of it without the secret.
+#[derive(Debug, Clone, Copy)]
+pub struct Claim<'a> {
+    raw: &'a [u8],
+    timestamp: &'a str,
+    /// The 32 bytes claimed, unless the header is one that the package refuses whatever the secret.
+    mac: Option<[u8; 32]>,
+}
+
+impl<'a> Claim<'a> {
+    /// Reads the header of a body as received.
+    ///
+    /// Decoding is strict: of the four texts that lax decoders take for one signature, only the canonical one can
+    /// match, as in the package's comparison of texts.
+    ///
+    /// # Errors
+    /// [`SignatureError::Malformed`], [`SignatureError::EmptyBody`] and [`SignatureError::Timestamp`]: no secret could
+    /// make it right.
+    pub fn parse(raw: &'a [u8], header: &'a str) -> Result<Self, SignatureError> {
+        let (timestamp, signature) = parse(header).ok_or(SignatureError::Malformed)?;
+        if raw.is_empty() {
+            return Err(SignatureError::EmptyBody);
+        }
+        let number: f64 = timestamp.parse().map_err(|_| SignatureError::Malformed)?;
+        if number < MINIMUM_MILLISECONDS {
+            return Err(SignatureError::Timestamp);
+        }
+        // The package writes the header anew from what it parsed and compares texts.
+        let is_canonical = header
+            .strip_prefix("t=")
+            .and_then(|rest| rest.strip_prefix(timestamp))
+            == Some(&format!(",v1={signature}"))
+            && javascript_integer(number).as_deref() == Some(timestamp);
+        let decoded = URL_SAFE_NO_PAD.decode(signature).ok().filter(|_| is_canonical);
+        Ok(Self {
+            raw,
+            timestamp,
+            mac: decoded.and_then(|bytes| bytes.try_into().ok()),
+        })
+    }
+
+    /// Compares the claim with what this secret makes of body and time. The comparison takes the same time whatever
+    /// was claimed.
+    ///
+    /// # Errors
+    /// [`SignatureError::Mismatch`] and [`SignatureError::EmptySecret`].
+    pub fn verify(&self, secret: &[u8]) -> Result<SignedAt, SignatureError> {
+        if secret.is_empty() {
+            return Err(SignatureError::EmptySecret);
+        }
+        let claimed = self.mac.ok_or(SignatureError::Mismatch)?;
+        let mut mac = Hmac::<Sha256>::new_from_slice(secret).map_err(|_| SignatureError::EmptySecret)?;
+        mac.update(self.timestamp.as_bytes());
+        mac.update(b".");
+        mac.update(self.raw);
+        mac.verify_slice(&claimed).map_err(|_| SignatureError::Mismatch)?;
+        Ok(SignedAt(self.timestamp.parse().unwrap_or(u64::MAX)))
+    }
+}
+
+/// Verifies a body as received, byte for byte, against the value of its signature header: [`Claim::parse`], then
+/// [`Claim::verify`].
 ///
 /// # Errors
-/// Each way of not verifying, in the package's order of checks.
+/// Theirs.
 pub fn verify(raw: &[u8], header: &str, secret: &[u8]) -> Result<SignedAt, SignatureError> {
-    let (timestamp, signature) = parse(header).ok_or(SignatureError::Malformed)?;
-    if secret.is_empty() {
-        return Err(SignatureError::EmptySecret);
-    }
-    if raw.is_empty() {
-        return Err(SignatureError::EmptyBody);
-    }
-    let number: f64 = timestamp.parse().map_err(|_| SignatureError::Malformed)?;
-    if number < MINIMUM_MILLISECONDS {
-        return Err(SignatureError::Timestamp);
-    }
-    // The package writes the header anew from what it parsed and compares texts.
-    let is_canonical = header
-        .strip_prefix("t=")
-        .and_then(|rest| rest.strip_prefix(timestamp))
-        == Some(&format!(",v1={signature}"))
-        && javascript_integer(number).as_deref() == Some(timestamp);
-    let given = URL_SAFE_NO_PAD.decode(signature).ok().filter(|_| is_canonical);
-    let given = given.ok_or(SignatureError::Mismatch)?;
-    let mut mac = Hmac::<Sha256>::new_from_slice(secret).map_err(|_| SignatureError::EmptySecret)?;
-    mac.update(timestamp.as_bytes());
-    mac.update(b".");
-    mac.update(raw);
-    mac.verify_slice(&given).map_err(|_| SignatureError::Mismatch)?;
-    Ok(SignedAt(timestamp.parse().unwrap_or(u64::MAX)))
+    Claim::parse(raw, header)?.verify(secret)
 }
 
 /// The package's `/^t=(\d+)[, ]+v1=([^, ]+)$/` on the trimmed header.
