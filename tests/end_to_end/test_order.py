@@ -1,0 +1,130 @@
+"""Whatever order edits arrive in, the last one ends visible."""
+
+import json
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from driving import relay_until_applied
+
+
+def test_ten_saves_in_one_window_are_one_purge_a_layer_and_ten_applied(stack, name, witness):
+    with stack.queues.consumer_paused():
+        edits = [stack.edit(name, "page", "/ten", title=f"Save {number}") for number in range(10)]
+    for edit in edits:
+        stack.wait_state(edit)
+    assert witness.slugs() == ["/ten"]
+    assert witness.objects() == [f"Page:{name}"]
+    assert witness.routings() == ["/ten"]
+
+
+def test_a_b_a_is_purged_after_the_last_save(stack, name, witness):
+    for title in ("A", "B", "A"):
+        edit = stack.edit(name, "page", "/aba", title=title)
+        stack.wait_state(edit)
+    assert witness.slugs() == ["/aba"] * 3
+
+
+def test_the_second_version_before_the_first(stack, name, witness):
+    first = stack.edit(name, "page", "/v1", send=False, updated_at="2026-01-01T00:00:01Z")
+    second = stack.edit(name, "page", "/v2", updated_at="2026-01-01T00:00:05Z")
+    stack.wait_state(second)
+    assert witness.slugs() == ["/v1", "/v2"]
+    witness.forget()
+    stack.editor.send(first)
+    assert stack.wait_state(first)["reason"] == "late"
+    assert [route["slug"] for route in stack.ledger.routes(name) if "slug" in route and not route.get("gone")] == ["/v2"]
+
+
+@pytest.mark.parametrize("reversed_order", [False, True], ids=["in order", "reversed"])
+def test_two_revisions_in_one_second(stack, name, witness, reversed_order):
+    second = "2026-01-01T00:00:09Z"
+    edits = [
+        stack.edit(name, "page", path, send=False, updated_at=second) for path in ("/tied-a", "/tied-b")
+    ]
+    with stack.queues.consumer_paused():
+        for edit in reversed(edits) if reversed_order else edits:
+            stack.editor.send(edit)
+    relay_until_applied(stack, *edits)
+    assert set(witness.slugs()) == {"/tied-a", "/tied-b"}
+    live = [route["slug"] for route in stack.ledger.routes(name) if not route.get("gone") and "slug" in route]
+    assert live == ["/tied-b"]
+
+
+def test_a_delete_after_an_update_with_the_same_revision(stack, name, witness):
+    edit = stack.edit(name, "page", "/gone")
+    stack.wait_state(edit)
+    witness.forget()
+    deleted = stack.delete(name)
+    assert deleted.revision == edit.revision
+    stack.wait_state(deleted)
+    assert witness.slugs() == ["/gone"]
+    assert not [route for route in stack.ledger.routes(name) if not route.get("gone") and "slug" in route]
+
+
+def test_a_create_after_a_delete(stack, name, witness):
+    stack.wait_state(stack.edit(name, "page", "/again"))
+    stack.wait_state(stack.delete(name))
+    witness.forget()
+    stack.wait_state(stack.edit(name, "page", "/again", title="Back"))
+    assert "/again" in witness.slugs()
+
+
+def test_a_delete_before_its_own_update_arrives(stack, name, witness):
+    edit = stack.edit(name, "page", "/swapped", send=False)
+    deleted = stack.delete(name)
+    stack.wait_state(deleted)
+    stack.editor.send(edit)
+    stack.wait_state(edit)
+    assert not [route for route in stack.ledger.routes(name) if not route.get("gone") and "slug" in route]
+
+
+def test_a_banner_refreshes_its_pages_and_no_others(stack, name, witness):
+    banner = {"_type": "reference", "_ref": f"{name}-banner"}
+    stack.wait_state(stack.edit(f"{name}-banner", "banner"))
+    pages = [stack.edit(f"{name}-{n}", "page", f"/{name}/{n}", banner=banner) for n in range(4)]
+    pages.append(stack.edit(f"{name}-other", "page", f"/{name}/other"))
+    for page in pages:
+        stack.wait_state(page)
+    witness.forget()
+    edit = stack.edit(f"{name}-banner", title="New")
+    item = stack.wait_state(edit)
+    assert item["routes_affected"] == 4
+    assert sorted(witness.slugs()) == [f"/{name}/{n}" for n in range(4)]
+    assert f"Banner:{name}-banner" in witness.objects()
+
+
+def test_two_consumers_on_one_document_at_once(stack, name, witness):
+    with stack.queues.consumer_paused():
+        edits = [stack.edit(name, "page", f"/both-{number}") for number in range(2)]
+        items = [stack.ledger.item(edit.event_id) for edit in edits]
+        with ThreadPoolExecutor(2) as pool:
+            answers = list(pool.map(lambda item: stack.functions.invoke("ConsumerFunction", batch(item)), items))
+    assert all(answer["batchItemFailures"] == [] for answer in answers)
+    relay_until_applied(stack, *edits)
+    assert not stack.ledger.plan(name)
+    live = [route["slug"] for route in stack.ledger.routes(name) if not route.get("gone") and "slug" in route]
+    assert live == ["/both-1"]
+
+
+def batch(*items):
+    """An SQS batch with a message for each item, as the Pipe sends them."""
+    return {"Records": [record(number, item) for number, item in enumerate(items)]}
+
+
+def record(number, item, body=None):
+    message = {
+        "version": "1",
+        "event_id": item["event_id"],
+        "document_key": item["pk"],
+        "sort_key": item["sk"],
+    }
+    return {
+        "messageId": f"message-{number}",
+        "receiptHandle": f"receipt-{number}",
+        "body": body if body is not None else json.dumps(message),
+        "attributes": {"MessageGroupId": item["message_group_id"], "ApproximateReceiveCount": "1"},
+        "messageAttributes": {},
+        "eventSource": "aws:sqs",
+        "eventSourceARN": "arn:aws:sqs:us-east-1:123456789012:queue.fifo",
+        "awsRegion": "us-east-1",
+    }
