@@ -6,6 +6,8 @@ import pytest
 from botocore.exceptions import ClientError
 from driving import relay_until, relay_until_applied
 from stack.aws import Aws
+from stack.places import ACCOUNT
+from stack.roles import assumed
 from stack.waiting import wait_until
 from test_order import batch, record
 
@@ -159,15 +161,6 @@ def test_what_the_roles_do_not_grant_is_denied(stack, function):
 
 def as_role(stack, function) -> Aws:
     """The emulated AWS with the rights of a function's role."""
-    role = stack.deployment.role_of(function)
-    arn_of = stack.aws.client("iam").get_role(RoleName=role)["Role"]["Arn"]
-    answer = stack.aws.client("sts").assume_role(RoleArn=arn_of, RoleSessionName="end-to-end")
-    given = answer["Credentials"]
-    return Aws(
-        stack.aws.endpoint,
-        {
-            "aws_access_key_id": given["AccessKeyId"],
-            "aws_secret_access_key": given["SecretAccessKey"],
-            "aws_session_token": given["SessionToken"],
-        },
-    )
+    iam, sts = stack.aws.client("iam"), stack.aws.client("sts")
+    arn_of = iam.get_role(RoleName=stack.deployment.role_of(function))["Role"]["Arn"]
+    return Aws(stack.aws.endpoint, assumed(iam, sts, arn_of, ACCOUNT))

@@ -7,8 +7,9 @@ policies do not grant, the emulator denies, and a change of them counts from the
 """
 
 import fnmatch
-import json
 from typing import Any
+
+from ..roles import assumed
 
 SERVICE = "pipes.amazonaws.com"
 SOURCE_ACTIONS = (
@@ -17,7 +18,6 @@ SOURCE_ACTIONS = (
     "dynamodb:GetShardIterator",
     "dynamodb:ListStreams",
 )
-SESSION_SECONDS = 12 * 3600
 
 
 class RoleRefused(ValueError):
@@ -88,25 +88,4 @@ def assume(iam, sts, role_arn: str, pipe_arn: str, account: str) -> dict[str, st
     name = role_arn.rsplit("/", 1)[-1]
     declared = iam.get_role(RoleName=name)["Role"]["AssumeRolePolicyDocument"]
     check_trust(declared, pipe_arn, account)
-    ours = {
-        "Version": "2012-10-17",
-        "Statement": [
-            {
-                "Effect": "Allow",
-                "Principal": {"AWS": f"arn:aws:iam::{account}:root"},
-                "Action": "sts:AssumeRole",
-            }
-        ],
-    }
-    iam.update_assume_role_policy(RoleName=name, PolicyDocument=json.dumps(ours))
-    try:
-        session = sts.assume_role(
-            RoleArn=role_arn, RoleSessionName="local-pipe", DurationSeconds=SESSION_SECONDS
-        )["Credentials"]
-    finally:
-        iam.update_assume_role_policy(RoleName=name, PolicyDocument=json.dumps(declared))
-    return {
-        "aws_access_key_id": session["AccessKeyId"],
-        "aws_secret_access_key": session["SecretAccessKey"],
-        "aws_session_token": session["SessionToken"],
-    }
+    return assumed(iam, sts, role_arn, account)
