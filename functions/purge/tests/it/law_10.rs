@@ -81,7 +81,7 @@ fn run(make: impl Fn(&MockServer) -> AnyTarget) {
         .unwrap();
     let plan = (keys(), proptest::collection::vec(0u8..14, 1..12));
     let mut runner = TestRunner::new(Config {
-        cases: 150,
+        cases: 80,
         ..Config::default()
     });
     let outcome = runner.run(&plan, |(keys, answers)| {
