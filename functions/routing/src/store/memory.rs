@@ -7,6 +7,7 @@ use platform::Deadline;
 
 use super::actions::{Action, Edge, TRANSACTION_SIZE};
 use super::apply::{Transact, Verdict, apply};
+use super::walk::{Gathered, KnownPage, RouteWalk};
 use super::{Dependants, Outcome, Pointer, RouteStore, StoreError};
 use crate::model::{DocumentRef, Entry, RouteChange, RouteName};
 
@@ -225,5 +226,31 @@ impl RouteStore for MemoryStore {
             deadline,
         )
         .await
+    }
+}
+
+impl RouteWalk for MemoryStore {
+    async fn known(
+        &self,
+        from: Option<&str>,
+        items: u32,
+        _deadline: &Deadline,
+    ) -> Result<KnownPage, StoreError> {
+        let skipped: usize = from.and_then(|from| from.parse().ok()).unwrap_or(0);
+        let (tables, _) = &*self.lock();
+        let mut gathered = Gathered::default();
+        let end = skipped + items as usize;
+        let routes = tables.routes.len();
+        for entry in tables.routes.values().take(end).skip(skipped) {
+            gathered.entry(entry);
+        }
+        let (first, last) = (skipped.saturating_sub(routes), end.saturating_sub(routes));
+        for edge in tables.edges.iter().take(last).skip(first) {
+            gathered.dependency(edge.dependency.clone());
+        }
+        Ok(KnownPage {
+            documents: gathered.into_documents(),
+            next: (end < routes + tables.edges.len()).then(|| end.to_string()),
+        })
     }
 }

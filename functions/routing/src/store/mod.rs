@@ -40,6 +40,7 @@ pub(crate) mod apply;
 pub mod dynamo;
 mod error;
 pub mod memory;
+pub mod walk;
 
 use std::collections::BTreeSet;
 use std::future::Future;

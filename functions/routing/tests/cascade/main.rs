@@ -4,4 +4,5 @@ mod bounds;
 mod components;
 mod guards;
 mod pages;
+mod property;
 mod world;

@@ -107,6 +107,10 @@ impl World {
         self.lake[id].clone()
     }
 
+    pub(crate) fn find(&self, id: &str) -> Option<Value> {
+        self.lake.get(id).cloned()
+    }
+
     pub(crate) fn show(&mut self, id: &str, row: Value) {
         self.lake.insert(id.to_owned(), row);
     }

@@ -95,6 +95,18 @@ impl Item {
         }
     }
 
+    /// The document behind a partition key of edges.
+    pub(super) fn dependency(&self) -> Option<DocumentRef> {
+        let AttributeValue::S(pk) = self.0.get("pk")? else { return None };
+        let (dataset, id) = pk.strip_prefix("DEP#")?.split_once('#')?;
+        Some(DocumentRef::new(dataset, id))
+    }
+
+    /// Whether it is a route, present or removed.
+    pub(super) fn is_route(&self) -> bool {
+        matches!(self.0.get("pk"), Some(AttributeValue::S(pk)) if pk.starts_with("DOC#"))
+    }
+
     pub(super) fn pointer(self) -> Result<Pointer, StoreError> {
         self.read()
     }

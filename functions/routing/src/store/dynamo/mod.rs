@@ -6,6 +6,7 @@
 
 mod items;
 mod retry;
+mod walk;
 
 use std::collections::{BTreeSet, HashMap};
 
