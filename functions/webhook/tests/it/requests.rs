@@ -174,14 +174,7 @@ async fn valid_and_new() {
 async fn valid_and_seen_also_twenty_at_once() {
     let world = World::new();
     let function = world.function();
-    let at_once: Vec<Answer> = {
-        let sends = (0..20).map(|_| send(&function, edit(json!({}))));
-        let mut answers = vec![];
-        for answer in sends.map(Box::pin).collect::<Vec<_>>() {
-            answers.push(answer.await);
-        }
-        answers
-    };
+    let at_once = futures::future::join_all((0..20).map(|_| send(&function, edit(json!({}))))).await;
     assert!(
         at_once
             .iter()
