@@ -19,7 +19,7 @@
 //!
 //! **A removed route leaves its version behind** for seven days ([`GoneRoute`](crate::model::GoneRoute)).
 //!
-//! **No reader scans.** Dependants are one partition, read in order; a table of any size costs what the cascade touches.
+//! **No cascade scans.** Dependants are one partition, read in order; a table of any size costs what the cascade touches.
 //!
 //! More edges than one transaction holds (100 actions) are added before and removed after it. A crash in between leaves edges
 //! too many, never too few; [`affected`](crate::affected) believes an edge only if the route names the dependency.
