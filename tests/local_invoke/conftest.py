@@ -11,7 +11,7 @@ HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent)]
 sys.dont_write_bytecode = True
 
-BUILD = Path(os.environ.get("BUILD_DIRECTORY", HERE.parents[1] / ".aws-sam" / "build"))
+BUILD = Path(os.environ.get("BUILD_DIRECTORY", HERE.parents[1] / ".aws-sam" / "build")).resolve()
 
 
 def pytest_configure():

@@ -44,7 +44,7 @@ class Batch:
     failed: tuple
     # Edits whose outbox items are applied and sent afterwards.
     applied: tuple
-    # (type, key) purged from the GraphQL CDN, and slugs revalidated, at least.
+    # (type, key) purged from the GraphQL CDN, and slugs revalidated: these and no others.
     purged: frozenset
     revalidated: frozenset
     after: tuple
@@ -128,16 +128,20 @@ EXPECTED = {
         applied=(content.MOKA_PUBLISHED, content.MOKA_RENAMED, content.ARTICLE),
         purged=frozenset({
             ("Product", "product-moka"), ("Article", "article-brewing"), ("Routing", "/moka-express"),
-            ("Routing", "/moka-pot"), ("Routing", "/how-to-brew"),
+            ("Routing", "/moka-pot-3-cups"), ("Routing", "/moka-pot"), ("Routing", "/how-to-brew"),
         }),
-        revalidated=frozenset({"/moka-express", "/moka-pot", "/how-to-brew"}),
+        revalidated=frozenset({"/moka-express", "/moka-pot-3-cups", "/moka-pot", "/how-to-brew"}),
         after=("publish", "projection", "whole-document"),
         metrics={"EventsApplied": 3},
     ),
     "batch-of-raw-stream-records": Batch(
         failed=(),
         applied=(content.SALE_DELETED, content.BANNER),
-        purged=frozenset({("Page", "page-summer-sale"), ("Routing", "/summer-sale"), ("Banner", "banner-winter")}),
+        # The banner is on the article, which has been seen before.
+        purged=frozenset({
+            ("Page", "page-summer-sale"), ("Routing", "/summer-sale"), ("Banner", "banner-winter"),
+            ("Article", "article-brewing"), ("Routing", "/how-to-brew"),
+        }),
         revalidated=frozenset({"/summer-sale", "/how-to-brew"}),
         after=("delete", "component", "batch-from-pipe"),
         metrics={"EventsApplied": 2},
@@ -148,9 +152,11 @@ EXPECTED = {
         applied=(content.ABOUT, content.CATEGORY),
         purged=frozenset({
             ("Page", "page-about"), ("Routing", "/about"), ("Category", "category-kettles"), ("Routing", "/kettles"),
+            # The product belongs to the kettles.
+            ("Product", "product-moka"), ("Routing", "/moka-express"),
         }),
-        revalidated=frozenset({"/about", "/kettles"}),
-        after=("base64-body", "previous-secret"),
+        revalidated=frozenset({"/about", "/kettles", "/moka-express"}),
+        after=("base64-body", "previous-secret", "batch-from-pipe"),
         metrics={"EventsApplied": 2, "RecordsFailed": 2},
     ),
     # Accepted and woken after the newer one was applied.
@@ -158,8 +164,11 @@ EXPECTED = {
     "late-event": Batch(
         failed=(),
         applied=(content.MOKA_DELAYED,),
-        purged=frozenset({("Product", "product-moka"), ("Routing", "/moka-pot-3-cups")}),
-        revalidated=frozenset({"/moka-pot-3-cups"}),
+        purged=frozenset({
+            ("Product", "product-moka"), ("Routing", "/moka-express"), ("Routing", "/moka-pot-3-cups"),
+            ("Routing", "/moka-pot"),
+        }),
+        revalidated=frozenset({"/moka-express", "/moka-pot-3-cups", "/moka-pot"}),
         after=("batch-from-pipe", "delayed"),
         metrics={"EventsLate": 1},
     ),

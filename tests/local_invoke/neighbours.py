@@ -69,15 +69,15 @@ class Neighbours:
         self._running.append(neighbour)
         return neighbour
 
-    @property
-    def purged(self) -> list[tuple[str, str]]:
-        """The (type, key value) purged from the GraphQL CDN so far, in order. A whole type has the value `*`."""
-        return [(one["type"], one.get("value", "*")) for one in self.stellate.tell("purges")["purges"]]
+    def purges(self, since: int = 0) -> tuple[list[dict], int]:
+        """What was purged from the GraphQL CDN after a number, in order, and the number now."""
+        answer = self.stellate.tell("purges", since=since)
+        return answer["purges"], answer["last"]
 
-    @property
-    def revalidated(self) -> list[str]:
-        """The slugs revalidated so far, in order."""
-        return [one["slug"] for one in self.storefront.tell("revalidations")["revalidations"]]
+    def revalidations(self, since: int = 0) -> tuple[list[dict], int]:
+        """What was revalidated in the storefront after a number, in order, and the number now."""
+        answer = self.storefront.tell("revalidations", since=since)
+        return answer["revalidations"], answer["last"]
 
     def stop(self) -> None:
         """Ends all of them."""

@@ -12,9 +12,5 @@ cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 tests/setup.sh
 export BUILD_DIRECTORY=${BUILD_DIRECTORY:-.aws-sam/build} SAM_CLI_TELEMETRY=0 PYTHONDONTWRITEBYTECODE=1
 export PATH="$PWD/.local/venv-sam/bin:$PATH"
-if [ ! -f "$BUILD_DIRECTORY/template.yaml" ]; then
-    case $(uname -m) in aarch64 | arm64) architecture=arm64 ;; *) architecture=x86_64 ;; esac
-    sam build --build-dir "$BUILD_DIRECTORY" --config-env local \
-        --parameter-overrides "ParameterKey=Architecture,ParameterValue=$architecture"
-fi
+if [ "$BUILD_DIRECTORY" = .aws-sam/build ] && [ ! -f "$BUILD_DIRECTORY/template.yaml" ]; then tests/build.sh; fi
 exec python tests/local_invoke/engine.py -- python -m pytest tests/local_invoke -p no:cacheprovider "$@"

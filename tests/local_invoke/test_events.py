@@ -117,9 +117,13 @@ def check_batch(stage, name, expected, played):
     for edit in expected.applied:
         item = stage.item_of(edit)
         assert (item["state"], item.get("status")) == ("applied", "SENT"), item
-    assert expected.purged <= set(played.purged), played.purged
-    assert expected.revalidated <= set(played.revalidated), played.revalidated
-    assert not [key for key in played.purged if key[1] == "*"], "a whole type was purged"
+    purged = {(one["type"], one.get("value", "the whole type")): one["at"] for one in played.purges}
+    revalidated = {one["slug"]: one["at"] for one in played.revalidations}
+    assert set(purged) == expected.purged
+    assert set(revalidated) == expected.revalidated
+    # Each once, and the inner layer first.
+    assert (len(purged), len(revalidated)) == (len(played.purges), len(played.revalidations))
+    assert all(purged["Routing", slug] <= at for slug, at in revalidated.items())
 
 
 def check_schedule(stage, name, expected, played):
