@@ -5,6 +5,7 @@ import os
 import shlex
 import tomllib
 from collections.abc import Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -23,16 +24,18 @@ class SamFailed(RuntimeError):
     """`sam` ended with an error; the message holds the end of its output."""
 
 
-def build(log: Path, parameters: Mapping[str, str]) -> None:
-    """`sam build`. Cargo decides what to compile: with nothing changed this takes two seconds.
+@contextmanager
+def built(log: Path, parameters: Mapping[str, str]):
+    """`sam build`; inside, what was built stays as it is. Cargo decides what to compile: with nothing changed this takes
+    two seconds.
 
-    One at a time on this machine, since all builds share one folder.
+    One at a time on this machine, since all builds share one folder, which each of them empties first.
     """
     LOCAL.mkdir(exist_ok=True)
     with (LOCAL / "build.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        overrides = overriding(parameters)
-        _sam(["build", "--config-env", CONFIGURATION, *overrides], log, {}, BUILD_SECONDS)
+        _sam(["build", "--config-env", CONFIGURATION, *overriding(parameters)], log, {}, BUILD_SECONDS)
+        yield
 
 
 class Deployment:

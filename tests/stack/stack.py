@@ -8,7 +8,7 @@ from contextlib import ExitStack
 from typing import Any
 
 from .content import site
-from .deployment import Deployment, build
+from .deployment import Deployment, built
 from .edits import Edit, Editor
 from .emulator import Emulator
 from .functions import Functions
@@ -75,8 +75,6 @@ class Stack:
         shutil.rmtree(self.directory, ignore_errors=True)
         working_directory(self.name)
         self._open.callback((self.directory / "state.json").unlink, missing_ok=True)
-        self._progress("building the functions (sam build)")
-        build(self.directory / "build.log", {"Architecture": architecture()})
         self._progress("starting the emulator and the neighbours")
         self.emulator = self._opened(Emulator(self.directory))
         self.aws = self.emulator.aws
@@ -87,8 +85,10 @@ class Stack:
         if self._seed:
             self.lake.mutate(*({"create": document} for document in site()))
         self._record()
-        self._progress("deploying the template (sam deploy)")
-        self.deployment = Deployment(self.aws, STACK_NAME, self.parameters(), self.directory / "deploy.log")
+        self._progress("building the functions (sam build)")
+        with built(self.directory / "build.log", {"Architecture": architecture()}):
+            self._progress("deploying the template (sam deploy)")
+            self.deployment = Deployment(self.aws, STACK_NAME, self.parameters(), self.directory / "deploy.log")
         self.deployment.put_secret("TargetsSecret", json.dumps(TOKENS))
         self.functions = Functions(self.emulator, self.deployment)
         self.queues = Queues(self.aws, self.deployment.ids)
