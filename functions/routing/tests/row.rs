@@ -1,5 +1,7 @@
 //! The routing query's answer, as lenient as it may be read and no more.
 
+#![allow(clippy::unwrap_used)]
+
 use std::collections::BTreeMap;
 
 use routing::row::{MAXIMUM_ROUTE_BYTES, MAXIMUM_SLUG_BYTES, RowError, Rows};

@@ -1,5 +1,7 @@
 //! What goes over the wire to DynamoDB, and how its failures are taken: a server that answers as it is told to.
 
+#![allow(clippy::unwrap_used)]
+
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;

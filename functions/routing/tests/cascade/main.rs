@@ -1,5 +1,7 @@
 //! What one changed document makes of its own pages and of those that depend on it.
 
+#![allow(clippy::unwrap_used)]
+
 mod bounds;
 mod components;
 mod guards;

@@ -110,7 +110,7 @@ async fn check(acts: Vec<Act>) {
             let on = row.iter().flat_map(|row| row["dependencies"].as_array().unwrap());
             *id != dependency && on.into_iter().any(|id| id == dependency) && !shown(&world, id).is_empty()
         };
-        let expected: BTreeSet<&str> = PAGES.iter().copied().filter(|id| depends(&id)).collect();
+        let expected: BTreeSet<&str> = PAGES.iter().copied().filter(|id| depends(id)).collect();
         let held: BTreeSet<String> = world.dependants(dependency).await.into_iter().collect();
         assert_eq!(
             held,

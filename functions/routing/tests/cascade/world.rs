@@ -124,9 +124,14 @@ impl World {
     pub(crate) async fn compute(&self, id: &str, document_type: &str, slugs: &[&str]) -> Cascade {
         let (document, deadline) = (document(id), deadline());
         let limits = self.config.limits();
-        let mut held = affected(&self.store, &[document.clone()], limits.maximum_width, &deadline)
-            .await
-            .unwrap();
+        let mut held = affected(
+            &self.store,
+            std::slice::from_ref(&document),
+            limits.maximum_width,
+            &deadline,
+        )
+        .await
+        .unwrap();
         let mut rows = Rows::default();
         for query in self.config.queries(&held.documents("production")) {
             let answer: Vec<&Value> = query.ids.iter().filter_map(|id| self.lake.get(id)).collect();
