@@ -14,8 +14,9 @@ from .waiting import DeadlineExceeded, wait_until
 APPLIED_SECONDS = 60.0
 SAVES = 10
 PAGE, PATH = "home", "/home"
-# As long as the ten saves take, one a second. On AWS it is 45 s.
-WINDOW_SECONDS = 12
+# Longer than ten saves take, one a second. On AWS it is 45 s. Taking it back counts for messages that wait already, as
+# it does on AWS, so nothing has to wait so long.
+WINDOW_SECONDS = 45
 
 
 class Demo:
@@ -105,8 +106,10 @@ class Demo:
             [one for one in timeline(self._stack, edits[-1].event_id) if one.step != "saved"]
         ):
             self._say(line)
-        self._seen(keys and set(keys.values()) == {1}, f"each of {len(keys)} keys purged once in Stellate")
-        self._seen(slugs == Counter({PATH: 1}), f"{PATH} revalidated once in the storefront")
+        self._seen(keys and set(keys.values()) == {1}, f"Stellate purged each key once: {_counts(keys)}")
+        self._seen(
+            slugs == Counter({PATH: 1}), f"the storefront revalidated each slug once: {_counts(slugs)}"
+        )
 
     def _save(self, number: int) -> Edit:
         """In a second of its own, as a person saves."""
@@ -159,3 +162,8 @@ class Demo:
         keys, slugs = self._purges_since(marks)
         self._seen(("Page", "_id", PAGE) in keys and PATH in slugs, f"Page {PAGE} and {PATH} purged")
         self._seen(not self._stack.ledger.routes(PAGE), "its routes are gone")
+
+
+def _counts(purged: Counter) -> str:
+    names = {key: " ".join(map(str, key)) if isinstance(key, tuple) else key for key in purged}
+    return ", ".join(f"{names[key]} ×{times}" for key, times in purged.items()) or "nothing"

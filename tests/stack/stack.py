@@ -88,7 +88,9 @@ class Stack:
         self._progress("building the functions (sam build)")
         with built(self.directory / "build.log", {"Architecture": architecture()}):
             self._progress("deploying the template (sam deploy)")
-            self.deployment = Deployment(self.aws, STACK_NAME, self.parameters(), self.directory / "deploy.log")
+            self.deployment = Deployment(
+                self.aws, STACK_NAME, self.parameters(), self.directory / "deploy.log"
+            )
         self.deployment.put_secret("TargetsSecret", json.dumps(TOKENS))
         self.functions = Functions(self.emulator, self.deployment)
         self.queues = Queues(self.aws, self.deployment.ids)

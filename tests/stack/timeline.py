@@ -50,9 +50,10 @@ def timeline(stack: Stack, event_id: str) -> list[Moment]:
     moments += _forwarded(stack, item)
     wake = _wake_of(partition, item)
     if wake is not None:
-        moments += _handled(stack, event, item, wake)
+        moments += _handled(stack, item, wake)
     if item["state"] != "pending":
-        detail = f"state {item['state']}" + (f" ({item['reason']})" if item.get("reason") else "")
+        reason = item.get("reason")
+        detail = item["state"] + (f" ({reason})" if reason not in (None, item["state"]) else "")
         detail += f", status {item['status']}" if item.get("status") else ""
         moments.append(Moment("applied", instant(item.get("applied_at")), detail))
     return moments
@@ -96,17 +97,15 @@ def _wake_of(partition: list[Item], item: Item) -> Item | None:
     return named[0] if named else None
 
 
-def _handled(stack: Stack, event: Item, item: Item, wake: Item) -> list[Moment]:
+def _handled(stack: Stack, item: Item, wake: Item) -> list[Moment]:
     began, fenced = instant(wake["began_at"]), instant(wake.get("fenced_at"))
     others = len(wake.get("events", [])) + len(wake.get("covered", [])) - 1
     together = f", together with {others} other events of the document" if others else ""
     moments = [Moment("delivered", began, f"to the consumer{together}")]
     if fenced:
-        reads = [entry for entry in stack.lake.log() if _names(entry, event.get("document_id"))]
+        reads = [entry for entry in stack.lake.log() if _within(entry["at"], began, fenced)]
         moments.append(
-            Moment(
-                "fenced", fenced, f"{wake.get('fence')}; the content lake was asked {len(reads)} times so far"
-            )
+            Moment("fenced", fenced, f"{wake.get('fence')}, after {len(reads)} reads of the content lake")
         )
     if wake.get("planned_at"):
         slugs = ", ".join(wake.get("slugs", [])) or "none"
@@ -127,10 +126,6 @@ def _handled(stack: Stack, event: Item, item: Item, wake: Item) -> list[Moment]:
         slugs = ", ".join(one["slug"] for one in revalidated)
         moments.append(Moment("slugs", instant(revalidated[-1]["at"]), f"revalidated {slugs}"))
     return moments
-
-
-def _names(entry: dict, document_id: str | None) -> bool:
-    return document_id is not None and document_id in str(entry.get("params", {}))
 
 
 def _within(at: str, began: datetime | None, end: datetime | None) -> bool:
