@@ -14,7 +14,7 @@ PROJECT = Path(__file__).resolve().parents[2]
 def built_path():
     path = Path(os.environ.get("TEMPLATE", PROJECT / ".aws-sam/build/template.yaml"))
     if not path.is_file():
-        pytest.fail(f"{path} does not exist; run tests/template/run.sh, or sam build")
+        pytest.exit(f"{path} does not exist; run tests/template/run.sh, or sam build", returncode=1)
     return path
 
 

@@ -18,4 +18,5 @@ if [ -z "${TEMPLATE:-}" ] && { [ ! -f "$built" ] || [ template.yaml -nt "$built"
 fi
 echo "template: sam validate --lint" >&2
 sam validate --config-env "${CONFIG_ENV:-local}"
-exec python -m pytest -p no:cacheprovider -q tests/template "$@"
+# Nobody builds anew while it is read.
+exec flock .local/build.lock python -m pytest -p no:cacheprovider -q tests/template "$@"
