@@ -7,8 +7,10 @@ pub mod fence;
 pub mod head;
 pub mod history;
 pub mod identity;
+pub mod intervention;
 pub mod item;
 pub mod message;
+pub mod observed;
 pub mod order;
 pub mod payload;
 pub mod plan;
@@ -17,3 +19,4 @@ pub mod resend;
 pub mod store;
 #[cfg(test)]
 mod testing;
+pub mod wake;

@@ -3,6 +3,7 @@
 //! DynamoDB's half runs where `CASCATA_TEST_DYNAMODB_URL` names an emulator, as it does in `make test`; without it that half
 //! says that it did not run.
 
+#![allow(clippy::unwrap_used, clippy::expect_used)]
 #![allow(unreachable_pub, reason = "the suite is shared by two modules of this test")]
 
 mod suite;
@@ -44,4 +45,5 @@ conformance!(
     many_routes_are_read_at_once_and_in_order,
     neighbours_in_name_are_told_apart,
     a_slug_may_hold_anything,
+    law_13_a_walk_names_every_document_known,
 );

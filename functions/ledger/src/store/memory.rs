@@ -1,5 +1,8 @@
 //! The ledger in memory: the twin that tests and simulations use, with the same conditions as the tables.
 
+mod jobs;
+mod operator;
+
 use std::{
     collections::BTreeMap,
     sync::{Mutex, MutexGuard, PoisonError},
@@ -14,6 +17,7 @@ use super::{
 use crate::{
     head::Head,
     history::History,
+    intervention::Intervention,
     item::{OutboxItem, State, Status},
     plan::PlanChunk,
     record::{EventRecord, NewEvent},
@@ -26,6 +30,7 @@ struct Partition {
     items: BTreeMap<String, OutboxItem>,
     chunks: BTreeMap<u32, PlanChunk>,
     history: BTreeMap<String, History>,
+    interventions: BTreeMap<String, Intervention>,
 }
 
 #[derive(Debug, Default)]
@@ -33,6 +38,23 @@ struct Tables {
     events: BTreeMap<String, EventRecord>,
     partitions: BTreeMap<String, Partition>,
     breakers: BTreeMap<String, (u64, String)>,
+    bookmarks: BTreeMap<String, (u64, String)>,
+}
+
+impl Tables {
+    fn add(&mut self, event: &NewEvent) -> Result<(), LedgerError> {
+        let partition = self.partitions.entry(event.item.pk.clone()).or_default();
+        if partition.items.contains_key(&event.item.sk) {
+            return Err(LedgerError::Corrupt(format!(
+                "item {} without its event",
+                event.item.sk
+            )));
+        }
+        partition.items.insert(event.item.sk.clone(), event.item.clone());
+        self.events
+            .insert(event.event_id().to_owned(), event.record.clone());
+        Ok(())
+    }
 }
 
 /// The ledger in memory. Every verb is one atomic step.
@@ -130,20 +152,15 @@ impl MemoryLedger {
 impl Recorder for MemoryLedger {
     async fn record(&self, event: &NewEvent, _deadline: Deadline) -> Result<Recorded, LedgerError> {
         let mut tables = self.tables();
-        if tables.events.contains_key(event.event_id()) {
+        if let Some(held) = tables.events.get(event.event_id()) {
+            if let Some(again) = event.said_again(held.source, &held.slugs)
+                && !tables.events.contains_key(again.event_id())
+            {
+                tables.add(&again)?;
+            }
             return Ok(Recorded::Duplicate);
         }
-        let partition = tables.partitions.entry(event.item.pk.clone()).or_default();
-        if partition.items.contains_key(&event.item.sk) {
-            return Err(LedgerError::Corrupt(format!(
-                "item {} without its event",
-                event.item.sk
-            )));
-        }
-        partition.items.insert(event.item.sk.clone(), event.item.clone());
-        tables
-            .events
-            .insert(event.event_id().to_owned(), event.record.clone());
+        tables.add(event)?;
         Ok(Recorded::New)
     }
 

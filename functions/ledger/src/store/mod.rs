@@ -3,7 +3,9 @@
 //! `Moved` answers are no errors: somebody else changed the document since it was read, so read it again.
 
 pub mod dynamo;
+pub mod jobs;
 pub mod memory;
+pub mod operator;
 
 use std::future::Future;
 

@@ -1,5 +1,7 @@
 //! The cases, generic over the ledger.
 
+mod jobs;
+mod operating;
 mod recording;
 mod relaying;
 mod waking;
@@ -10,12 +12,14 @@ use std::{
     time::Duration,
 };
 
+pub use jobs::*;
 use ledger::{
     identity::MessageGroup,
     item::OutboxItem,
     record::{Decision, NewEvent, Settings},
     store::{Mark, dynamo::DynamoLedger},
 };
+pub use operating::*;
 use platform::Deadline;
 pub use recording::*;
 pub use relaying::*;

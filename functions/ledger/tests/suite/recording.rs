@@ -1,12 +1,14 @@
 use futures::future::join_all;
 use ledger::{
-    item::{State, Status},
+    item::{Class, Seen, State, Status},
+    observed::Observation,
     payload::Encoding,
-    record::Decision,
+    record::{Decision, NewEvent},
     store::{Documents, Recorded, Recorder},
 };
+use time::OffsetDateTime;
 
-use super::{event, event_of, only, soon};
+use super::{NOW, event, event_of, only, settings, soon};
 
 pub async fn law_2_an_event_is_recorded_once_however_often_it_is_sent(ledger: &(impl Recorder + Documents)) {
     let first = event("page-1", "r1", 100);
@@ -83,4 +85,67 @@ pub async fn law_4_a_large_event_is_recorded(ledger: &(impl Recorder + Documents
         assert_eq!((item.state, item.status), (State::InReview, None));
         assert_eq!(item.state_key.as_deref(), Some("STATE#in_review"));
     }
+}
+
+/// The same revision as [`event`] has it, seen by reconcile before any webhook came.
+fn reconciled(document: &str, revision: &str, second: i64) -> NewEvent {
+    let observation = Observation {
+        dataset: "production".to_owned(),
+        document_id: document.to_owned(),
+        document_type: Some("page".to_owned()),
+        class: Class::Write,
+        seen: Some(Seen {
+            revision: revision.to_owned(),
+            second,
+        }),
+        slugs: vec![],
+    };
+    let now = OffsetDateTime::from_unix_timestamp(NOW).unwrap();
+    NewEvent::observed(&observation, Decision::Pending, now, &settings())
+}
+
+pub async fn law_8_a_webhook_of_a_reconciled_event_still_brings_its_slugs(
+    ledger: &(impl Recorder + Documents),
+) {
+    let webhook = event("page-1", "r1", 100);
+    let seen = reconciled("page-1", "r1", 100);
+    assert_eq!(seen.event_id(), webhook.event_id());
+    assert_eq!(ledger.record(&seen, soon()).await.unwrap(), Recorded::New);
+    for _ in 0..3 {
+        assert_eq!(
+            ledger.record(&webhook, soon()).await.unwrap(),
+            Recorded::Duplicate
+        );
+    }
+    let state = ledger.read(&webhook.item.pk, &webhook.item.sk).await.unwrap();
+    let state_items = state.items;
+    assert_eq!(
+        state_items.len(),
+        2,
+        "the reconciled event and, once, what the webhook knew more"
+    );
+    let more = state_items.iter().find(|item| !item.slugs.is_empty()).unwrap();
+    assert_eq!(more.slugs, ["/page-1"]);
+    assert_eq!(
+        (more.revision.as_deref(), more.second, more.status),
+        (Some("r1"), 100, Some(Status::Ready))
+    );
+    assert!(
+        ledger.event_exists(&more.event_id).await.unwrap(),
+        "with its own evidence"
+    );
+}
+
+pub async fn law_8_a_reconciled_duplicate_of_a_webhook_adds_nothing(ledger: &(impl Recorder + Documents)) {
+    let webhook = event("page-1", "r1", 100);
+    ledger.record(&webhook, soon()).await.unwrap();
+    assert_eq!(
+        ledger
+            .record(&reconciled("page-1", "r1", 100), soon())
+            .await
+            .unwrap(),
+        Recorded::Duplicate
+    );
+    let state = ledger.read(&webhook.item.pk, &webhook.item.sk).await.unwrap();
+    only(&state.items);
 }

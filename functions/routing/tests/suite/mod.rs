@@ -2,6 +2,7 @@
 
 pub mod dynamo;
 mod pages;
+mod walking;
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -10,6 +11,7 @@ use pages::{delete, document, gone, name, page, write};
 use platform::Deadline;
 use routing::model::{DocumentRef, Entry, Route, RouteChange, RouteName};
 use routing::store::{Outcome, RouteStore};
+pub use walking::*;
 
 fn deadline() -> Deadline {
     Deadline::after(Duration::from_secs(50))

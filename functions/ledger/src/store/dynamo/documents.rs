@@ -23,7 +23,7 @@ const RETRY: Duration = Duration::from_secs(5);
 const CHUNKS_A_TRANSACTION: usize = 12;
 
 impl DynamoLedger {
-    async fn transact(&self, writes: Vec<TransactWriteItem>) -> Result<Written, LedgerError> {
+    pub(super) async fn transact(&self, writes: Vec<TransactWriteItem>) -> Result<Written, LedgerError> {
         let outcome = retrying(Deadline::after(RETRY), || async {
             self.client
                 .transact_write_items()

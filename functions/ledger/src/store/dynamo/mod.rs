@@ -5,6 +5,8 @@
 mod breakers;
 mod documents;
 mod errors;
+mod jobs;
+mod operator;
 mod outbox;
 mod record;
 mod tables;

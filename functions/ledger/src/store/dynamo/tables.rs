@@ -41,16 +41,18 @@ pub async fn create_tables(client: &Client, events: &str, outbox: &str) -> Resul
         }
         Ok(keys)
     };
-    let index = |name: &str, hash: &str, range: &str| {
+    let index = |name: &str, hash: &str, range: &str, whole: bool| {
+        let projection = if whole {
+            Projection::builder().projection_type(ProjectionType::All)
+        } else {
+            Projection::builder()
+                .projection_type(ProjectionType::Include)
+                .non_key_attributes("accepted_at")
+        };
         GlobalSecondaryIndex::builder()
             .index_name(name)
             .set_key_schema(Some(keys(hash, Some(range))?))
-            .projection(
-                Projection::builder()
-                    .projection_type(ProjectionType::Include)
-                    .non_key_attributes("accepted_at")
-                    .build(),
-            )
+            .projection(projection.build())
             .build()
             .map_err(errors::built)
     };
@@ -60,7 +62,7 @@ pub async fn create_tables(client: &Client, events: &str, outbox: &str) -> Resul
         .billing_mode(BillingMode::PayPerRequest)
         .set_attribute_definitions(Some(strings(&["event_id", "document_key", "received_at"])?))
         .set_key_schema(Some(keys("event_id", None)?))
-        .global_secondary_indexes(index("by_document", "document_key", "received_at")?)
+        .global_secondary_indexes(index("by_document", "document_key", "received_at", false)?)
         .send()
         .await
         .map_err(errors::failed)?;
@@ -72,8 +74,8 @@ pub async fn create_tables(client: &Client, events: &str, outbox: &str) -> Resul
         .billing_mode(BillingMode::PayPerRequest)
         .set_attribute_definitions(Some(attributes))
         .set_key_schema(Some(keys("pk", Some("sk"))?))
-        .global_secondary_indexes(index("ready", "ready_shard", "next_attempt")?)
-        .global_secondary_indexes(index("by_state", "state_key", "received_at")?)
+        .global_secondary_indexes(index("ready", "ready_shard", "next_attempt", false)?)
+        .global_secondary_indexes(index("by_state", "state_key", "received_at", true)?)
         .send()
         .await
         .map_err(errors::failed)?;

@@ -97,7 +97,9 @@ impl Item {
 
     /// The document behind a partition key of edges.
     pub(super) fn dependency(&self) -> Option<DocumentRef> {
-        let AttributeValue::S(pk) = self.0.get("pk")? else { return None };
+        let AttributeValue::S(pk) = self.0.get("pk")? else {
+            return None;
+        };
         let (dataset, id) = pk.strip_prefix("DEP#")?.split_once('#')?;
         Some(DocumentRef::new(dataset, id))
     }

@@ -26,7 +26,9 @@ fn place(key: HashMap<String, AttributeValue>) -> Option<String> {
         .into_iter()
         .filter_map(|(name, value)| Some((name, value.as_s().ok()?.clone())))
         .collect();
-    (!keys.is_empty()).then(|| serde_json::to_string(&keys).ok()).flatten()
+    (!keys.is_empty())
+        .then(|| serde_json::to_string(&keys).ok())
+        .flatten()
 }
 
 impl RouteWalk for DynamoStore {
