@@ -25,8 +25,8 @@ class SamFailed(RuntimeError):
 
 
 @contextmanager
-def built(log: Path, parameters: Mapping[str, str]):
-    """`sam build`; inside, what was built stays as it is. Cargo decides what to compile: with nothing changed this
+def built(log: Path):
+    """`tests/build.sh`, which is `sam build`; inside, what was built stays as it is. Cargo decides what to compile: with nothing changed this
     takes two seconds.
 
     One at a time on this machine, since all builds share one folder, which each of them empties first.
@@ -34,7 +34,7 @@ def built(log: Path, parameters: Mapping[str, str]):
     LOCAL.mkdir(exist_ok=True)
     with (LOCAL / "build.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        _sam(["build", "--config-env", CONFIGURATION, *overriding(parameters)], log, {}, BUILD_SECONDS)
+        _run("sam build", [str(ROOT / "tests" / "build.sh")], log, {"BUILD_LOCKED": "1"}, BUILD_SECONDS)
         yield
 
 
@@ -118,6 +118,10 @@ def configured_parameters() -> dict[str, str]:
 
 
 def _sam(arguments: list[str], log: Path, variables: dict[str, str], seconds: float) -> None:
+    _run(f"sam {arguments[0]}", [str(SAM_BIN / "sam"), *arguments], log, variables, seconds)
+
+
+def _run(name: str, command: list[str], log: Path, variables: dict[str, str], seconds: float) -> None:
     """Runs `sam` with no AWS settings but the emulator's, so that it can reach nothing else."""
     environment = {key: value for key, value in os.environ.items() if not key.startswith("AWS_")} | {
         "PATH": f"{SAM_BIN}:{os.environ['PATH']}",
@@ -130,7 +134,7 @@ def _sam(arguments: list[str], log: Path, variables: dict[str, str], seconds: fl
         "AWS_SHARED_CREDENTIALS_FILE": os.devnull,
         "AWS_EC2_METADATA_DISABLED": "true",
     }
-    sam = Process("sam", [str(SAM_BIN / "sam"), *arguments], log, environment | variables, cwd=ROOT)
+    sam = Process("sam", command, log, environment | variables, cwd=ROOT)
     try:
         status = sam.wait(seconds)
     finally:
@@ -138,4 +142,4 @@ def _sam(arguments: list[str], log: Path, variables: dict[str, str], seconds: fl
         sam.stop()
     if status != 0:
         end = "\n".join(log.read_text(errors="replace").splitlines()[-40:])
-        raise SamFailed(f"sam {arguments[0]} ended with {status} (all of it in {log}):\n{end}")
+        raise SamFailed(f"{name} ended with {status} (all of it in {log}):\n{end}")

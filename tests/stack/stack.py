@@ -86,7 +86,7 @@ class Stack:
             self.lake.mutate(*({"create": document} for document in site()))
         self._record()
         self._progress("building the functions (sam build)")
-        with built(self.directory / "build.log", {"Architecture": architecture()}):
+        with built(self.directory / "build.log"):
             self._progress("deploying the template (sam deploy)")
             self.deployment = Deployment(
                 self.aws, STACK_NAME, self.parameters(), self.directory / "deploy.log"

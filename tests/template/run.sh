@@ -12,9 +12,7 @@ export PATH="$PWD/.local/venv-sam/bin:$PATH" SAM_CLI_TELEMETRY=0 AWS_DEFAULT_REG
 
 built=.aws-sam/build/template.yaml
 if [ -z "${TEMPLATE:-}" ] && { [ ! -f "$built" ] || [ template.yaml -nt "$built" ]; }; then
-    echo "template: building with sam build (several minutes the first time)" >&2
-    # All builds share one folder, so they take turns.
-    flock .local/build.lock sam build --config-env "${CONFIG_ENV:-local}"
+    tests/build.sh
 fi
 echo "template: sam validate --lint" >&2
 sam validate --config-env "${CONFIG_ENV:-local}"
