@@ -210,8 +210,7 @@ fn fresh_routes(config: &RoutesConfig, page: &DocumentRef, row: &Row) -> BTreeMa
 }
 
 fn write(mut route: Route, before: Option<&Entry>) -> RouteChange {
-    let expected_version = before.map(Entry::version);
-    route.version = expected_version.unwrap_or(0) + 1;
+    route.version = before.map_or(0, Entry::version) + 1;
     let live = before.and_then(Entry::live);
     let had: BTreeSet<&String> = live.into_iter().flat_map(|live| &live.dependencies).collect();
     let has: BTreeSet<&String> = route.dependencies.iter().collect();
@@ -222,7 +221,7 @@ fn write(mut route: Route, before: Option<&Entry>) -> RouteChange {
         .filter(|slug| *slug != route.slug);
     RouteChange::Write(RouteWrite {
         route,
-        expected_version,
+        replaces: before.cloned(),
         add_edges,
         remove_edges,
         old_slug,

@@ -143,6 +143,16 @@ impl Entry {
         }
     }
 
+    /// The same entry with another version.
+    #[must_use]
+    pub fn with_version(mut self, version: u64) -> Self {
+        match &mut self {
+            Self::Live(route) => route.version = version,
+            Self::Gone(gone) => gone.version = version,
+        }
+        self
+    }
+
     /// This entry's name.
     pub fn name(&self) -> RouteName {
         match self {
@@ -183,10 +193,10 @@ pub enum RouteChange {
 /// See [`RouteChange::Write`].
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct RouteWrite {
-    /// The route as it will be, its new version included.
+    /// The route as it will be. A change too large for one transaction adds one more to its version.
     pub route: Route,
-    /// The version that was read; `None` if there was nothing.
-    pub expected_version: Option<u64>,
+    /// What was read and must still be there; `None` if there was nothing.
+    pub replaces: Option<Entry>,
     /// Dependencies that the page did not have before.
     pub add_edges: Vec<String>,
     /// Dependencies that it no longer has.
@@ -225,7 +235,7 @@ impl RouteChange {
     /// The version that must be there for the change to be made.
     pub fn expected_version(&self) -> Option<u64> {
         match self {
-            Self::Write(write) => write.expected_version,
+            Self::Write(write) => write.replaces.as_ref().map(Entry::version),
             Self::Delete(delete) => Some(delete.expected_version),
         }
     }

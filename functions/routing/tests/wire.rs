@@ -9,7 +9,7 @@ use std::time::Duration;
 use aws_sdk_dynamodb::config::retry::RetryConfig;
 use aws_sdk_dynamodb::config::{BehaviorVersion, Credentials, Region};
 use platform::Deadline;
-use routing::model::{DocumentRef, Route, RouteChange, RouteName, RouteWrite};
+use routing::model::{DocumentRef, Entry, Route, RouteChange, RouteName, RouteWrite};
 use routing::store::dynamo::DynamoStore;
 use routing::store::{NextStep, Outcome, RouteStore, StoreError};
 use serde_json::{Value, json};
@@ -115,9 +115,13 @@ fn change() -> RouteChange {
         version: 2,
     };
     route.item_hash = route.content_hash();
+    let before = Route {
+        version: 1,
+        ..route.clone()
+    };
     RouteChange::Write(RouteWrite {
         route,
-        expected_version: Some(1),
+        replaces: Some(Entry::Live(before)),
         add_edges: vec!["b1".into()],
         remove_edges: vec!["b2".into()],
         old_slug: Some("/old".into()),

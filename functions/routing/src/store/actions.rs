@@ -42,80 +42,113 @@ pub(crate) enum Action {
 /// The transactions of one change. Each begins with its condition on the route.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Transactions {
-    /// Edges too many for `main`, added while the route is still the one read.
+    /// Edges too many for `main`, added while nobody else has the route.
     pub(crate) before: Vec<Vec<Action>>,
     /// The route with its pointer and its edges.
     pub(crate) main: Vec<Action>,
     /// Edges too many for `main`, removed while the route is still the one written: a newer one may have them again.
     pub(crate) after: Vec<Vec<Action>>,
+    /// What `main` leaves.
+    pub(crate) entry: Entry,
 }
 
 impl Transactions {
     /// Splits `change` into transactions of at most `size` actions, at least 4.
+    ///
+    /// Where edges must be added before the route names them, the first transaction claims the route: it puts what is there
+    /// once more under the next version. Otherwise the last removals of the change before this one, which hold while the route
+    /// is at the version that *it* wrote, could take away what this one has just added.
     pub(crate) fn of(change: &RouteChange, size: usize) -> Self {
-        let (entry, expected, name) = (change.entry(), change.expected_version(), change.name());
-        let edge = |dependency: &String| Edge {
-            dependency: DocumentRef::new(&name.document.dataset, dependency),
-            page: name.clone(),
+        let (name, dataset) = (change.name(), change.name().document.dataset);
+        let (pointers, added, removed) = parts(change, &name);
+        let edges = |ids: &[String], action: fn(Edge) -> Action| -> Vec<Action> {
+            let edge = |id: &String| Edge {
+                dependency: DocumentRef::new(&dataset, id),
+                page: name.clone(),
+            };
+            ids.iter().map(|id| action(edge(id))).collect()
         };
-        let delete_pointer = |slug: &String| Action::DeletePointer {
-            slug: slug.clone(),
-            name: name.clone(),
-        };
-        let mut main = vec![Action::PutRoute {
+        let room = size - 1 - pointers.len();
+        let (now, earlier) = added.split_at(added.len().min(room));
+        let (now_removed, later) = removed.split_at(removed.len().min(room - now.len()));
+
+        let mut before = vec![];
+        let mut expected = change.expected_version();
+        let mut entry = change.entry();
+        if let RouteChange::Write(write) = change
+            && let Some(held) = write.replaces.as_ref().filter(|_| !earlier.is_empty())
+        {
+            let claimed = held.version() + 1;
+            before.push(vec![Action::PutRoute {
+                entry: held.clone().with_version(claimed),
+                expected,
+            }]);
+            expected = Some(claimed);
+            entry = entry.with_version(claimed + 1);
+        }
+        before.extend(guarded(&name, expected, edges(earlier, Action::PutEdge), size));
+        let put = Action::PutRoute {
             entry: entry.clone(),
             expected,
-        }];
-        let (added, removed): (&[String], &[String]) = match change {
-            RouteChange::Write(write) => {
-                let route = &write.route;
-                main.push(Action::PutPointer {
-                    slug: route.slug.clone(),
-                    name: name.clone(),
-                    pointer: Pointer {
-                        document_id: route.document_id.clone(),
-                        route: route.route.clone(),
-                        document_type: route.document_type.clone(),
-                        graphql_type: route.graphql_type.clone(),
-                        source_second: route.source_second,
-                    },
-                });
-                main.extend(write.old_slug.as_ref().map(delete_pointer));
-                (&write.add_edges, &write.remove_edges)
-            }
-            RouteChange::Delete(delete) => {
-                main.push(delete_pointer(&delete.old_slug));
-                (&[], &delete.remove_edges)
-            }
         };
-        let (now, earlier) = added.split_at(added.len().min(size - main.len()));
-        main.extend(now.iter().map(|id| Action::PutEdge(edge(id))));
-        let (now, later) = removed.split_at(removed.len().min(size - main.len()));
-        main.extend(now.iter().map(|id| Action::DeleteEdge(edge(id))));
-        let guarded = |expected, actions: Vec<Action>| -> Vec<Vec<Action>> {
-            actions
-                .chunks(size - 1)
-                .map(|chunk| {
-                    let check = Action::CheckRoute {
-                        name: name.clone(),
-                        expected,
-                    };
-                    std::iter::once(check).chain(chunk.iter().cloned()).collect()
-                })
-                .collect()
-        };
+        let mut main = vec![put];
+        main.extend(pointers);
+        main.extend(edges(now, Action::PutEdge));
+        main.extend(edges(now_removed, Action::DeleteEdge));
+        let after = guarded(
+            &name,
+            Some(entry.version()),
+            edges(later, Action::DeleteEdge),
+            size,
+        );
         Self {
-            before: guarded(
-                expected,
-                earlier.iter().map(|id| Action::PutEdge(edge(id))).collect(),
-            ),
-            after: guarded(
-                Some(entry.version()),
-                later.iter().map(|id| Action::DeleteEdge(edge(id))).collect(),
-            ),
+            before,
             main,
+            after,
+            entry,
         }
     }
+}
+
+/// What changes besides the route: its pointers, and the ids of the edges to add and to remove.
+fn parts<'a>(change: &'a RouteChange, name: &RouteName) -> (Vec<Action>, &'a [String], &'a [String]) {
+    let delete_pointer = |slug: &String| Action::DeletePointer {
+        slug: slug.clone(),
+        name: name.clone(),
+    };
+    match change {
+        RouteChange::Write(write) => {
+            let route = &write.route;
+            let mut pointers = vec![Action::PutPointer {
+                slug: route.slug.clone(),
+                name: name.clone(),
+                pointer: Pointer {
+                    document_id: route.document_id.clone(),
+                    route: route.route.clone(),
+                    document_type: route.document_type.clone(),
+                    graphql_type: route.graphql_type.clone(),
+                    source_second: route.source_second,
+                },
+            }];
+            pointers.extend(write.old_slug.as_ref().map(delete_pointer));
+            (pointers, &write.add_edges, &write.remove_edges)
+        }
+        RouteChange::Delete(delete) => (vec![delete_pointer(&delete.old_slug)], &[], &delete.remove_edges),
+    }
+}
+
+/// `actions` in transactions of at most `size`, each on the condition that the route is at version `expected`.
+fn guarded(name: &RouteName, expected: Option<u64>, actions: Vec<Action>, size: usize) -> Vec<Vec<Action>> {
+    let chunks = actions.chunks(size - 1);
+    chunks
+        .map(|chunk| {
+            let check = Action::CheckRoute {
+                name: name.clone(),
+                expected,
+            };
+            std::iter::once(check).chain(chunk.iter().cloned()).collect()
+        })
+        .collect()
 }
 
 #[cfg(test)]
@@ -123,23 +156,27 @@ mod tests {
     use super::*;
     use crate::model::{Route, RouteWrite};
 
+    fn page(version: u64) -> Route {
+        Route {
+            dataset: "production".into(),
+            document_id: "p1".into(),
+            document_type: "page".into(),
+            graphql_type: "Page".into(),
+            route: "default".into(),
+            slug: "/new".into(),
+            dependencies: vec![],
+            source_revision: "r2".into(),
+            source_second: 2,
+            item_hash: String::new(),
+            version,
+        }
+    }
+
     fn change(added: usize, removed: usize) -> RouteChange {
         let ids = |prefix: &str, count| (0..count).map(|n| format!("{prefix}{n}")).collect();
         RouteChange::Write(RouteWrite {
-            route: Route {
-                dataset: "production".into(),
-                document_id: "p1".into(),
-                document_type: "page".into(),
-                graphql_type: "Page".into(),
-                route: "default".into(),
-                slug: "/new".into(),
-                dependencies: ids("a", added),
-                source_revision: "r2".into(),
-                source_second: 2,
-                item_hash: String::new(),
-                version: 8,
-            },
-            expected_version: Some(7),
+            route: page(8),
+            replaces: Some(Entry::Live(page(7))),
             add_edges: ids("a", added),
             remove_edges: ids("r", removed),
             old_slug: Some("/old".into()),
@@ -159,7 +196,7 @@ mod tests {
         assert_eq!(steps.main.len(), 100);
         assert_eq!(
             steps.before.iter().map(Vec::len).collect::<Vec<_>>(),
-            [100, 100, 6]
+            [1, 100, 100, 6]
         );
         assert_eq!(steps.after.iter().map(Vec::len).collect::<Vec<_>>(), [100, 3]);
         let all = || {
@@ -182,14 +219,35 @@ mod tests {
                 .count(),
             101
         );
-        for (steps, version) in [(&steps.before, 7), (&steps.after, 8)] {
-            for step in steps {
-                assert!(
-                    matches!(step[0], Action::CheckRoute { expected: Some(expected), .. } if expected == version),
-                    "{:?}",
-                    step[0]
-                );
-            }
-        }
+        let versions = steps
+            .before
+            .iter()
+            .chain([&steps.main])
+            .chain(&steps.after)
+            .map(|step| match &step[0] {
+                Action::PutRoute { entry, expected } => (*expected, Some(entry.version())),
+                Action::CheckRoute { expected, .. } => (*expected, None),
+                other => panic!("no condition first: {other:?}"),
+            });
+        let (claim, write) = ((Some(7), Some(8)), (Some(8), Some(9)));
+        let (claimed, written) = ((Some(8), None), (Some(9), None));
+        assert_eq!(
+            versions.collect::<Vec<_>>(),
+            [claim, claimed, claimed, claimed, write, written, written]
+        );
+    }
+
+    #[test]
+    fn what_was_not_there_needs_no_claim() {
+        let RouteChange::Write(mut write) = change(300, 0) else {
+            panic!("a write")
+        };
+        write.replaces = None;
+        let steps = Transactions::of(&RouteChange::Write(write), TRANSACTION_SIZE);
+        assert_eq!(
+            steps.before.iter().map(Vec::len).collect::<Vec<_>>(),
+            [100, 100, 6]
+        );
+        assert_eq!(steps.entry.version(), 8);
     }
 }

@@ -37,7 +37,7 @@ pub(crate) async fn apply(
     let mut outcome = Outcome::Applied;
     for step in steps.before.iter().chain([&steps.main]) {
         if let Verdict::Found(found) = store.transact(step, deadline).await? {
-            if !is_made(change, found.as_deref()) {
+            if !is_made(&steps.entry, found.as_deref()) {
                 return Ok(Outcome::Conflict);
             }
             outcome = Outcome::Unchanged;
@@ -53,13 +53,13 @@ pub(crate) async fn apply(
     Ok(outcome)
 }
 
-/// Whether `found` is what `change` would have left.
-fn is_made(change: &RouteChange, found: Option<&Entry>) -> bool {
-    match (change, found) {
-        (RouteChange::Write(write), Some(Entry::Live(route))) => {
-            route.version == write.route.version && route.item_hash == write.route.item_hash
+/// Whether `found` is what the change leaves.
+fn is_made(left: &Entry, found: Option<&Entry>) -> bool {
+    match (left, found) {
+        (Entry::Live(left), Some(Entry::Live(route))) => {
+            route.version == left.version && route.item_hash == left.item_hash
         }
-        (RouteChange::Delete(delete), Some(Entry::Gone(gone))) => *gone == delete.gone,
+        (Entry::Gone(left), Some(Entry::Gone(gone))) => gone == left,
         _ => false,
     }
 }

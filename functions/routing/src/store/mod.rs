@@ -21,8 +21,9 @@
 //!
 //! **No cascade scans.** Dependants are one partition, read in order; a table of any size costs what the cascade touches.
 //!
-//! More edges than one transaction holds (100 actions) are added before and removed after it. A crash in between leaves edges
-//! too many, never too few; [`affected`](crate::affected) believes an edge only if the route names the dependency.
+//! More edges than one transaction holds (100 actions) are added before and removed after it, under a version of their own. A
+//! crash in between leaves edges too many, never too few; [`affected`](crate::affected) believes an edge only if the route
+//! names the dependency.
 //!
 //! # For the GraphQL API: which page is at a slug?
 //!
@@ -138,7 +139,7 @@ pub trait RouteStore: Send + Sync {
     ///
     /// # Errors
     /// See [`StoreError`]. After an error the change may have been made; making it again then answers
-    /// [`Outcome::Unchanged`].
+    /// [`Outcome::Unchanged`], or [`Outcome::Conflict`] if it was made in part.
     fn apply(
         &self,
         change: &RouteChange,

@@ -244,7 +244,7 @@ pub async fn law_9_a_removed_route_is_not_brought_back(store: &impl RouteStore) 
     let mut again = page("p1", "default", "/a", &["b1"], 3);
     let mut change = write(None, &again);
     if let RouteChange::Write(write) = &mut change {
-        write.expected_version = Some(2);
+        write.replaces = Some(Entry::Gone(gone(&first)));
     }
     assert_eq!(make(store, &change).await, Outcome::Applied);
     assert_eq!(routes_of(store, "p1").await, [Entry::Live(again.clone())]);
@@ -274,6 +274,16 @@ pub async fn a_page_made_of_more_documents_than_a_transaction_holds(store: &impl
     for id in ["b000", "other"] {
         assert_eq!(dependants(store, id).await, ["p1/default"], "{id}");
     }
+    // As many are added to a route that is there: it is claimed first, which takes a version more.
+    let again = page("p1", "default", "/a", &ids, 3);
+    assert_eq!(make(store, &write(Some(&narrow), &again)).await, Outcome::Applied);
+    assert_eq!(make(store, &write(Some(&narrow), &again)).await, Outcome::Unchanged);
+    let held = Entry::Live(again).with_version(4);
+    assert_eq!(routes_of(store, "p1").await, [held.clone()]);
+    assert_eq!(dependants(store, "b249").await, ["p1/default"]);
+    assert!(pages_at(store, "/b").await.is_empty());
+    let narrow = page("p1", "default", "/b", &["b000", "other"], 5);
+    assert_eq!(make(store, &write(held.live(), &narrow)).await, Outcome::Applied);
     let stale = page("p1", "default", "/c", &ids, 2);
     assert_eq!(
         make(store, &write(Some(&page("p1", "default", "/", &[], 1)), &stale)).await,

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use routing::model::{DocumentRef, GoneRoute, Route, RouteChange, RouteDelete, RouteName, RouteWrite};
+use routing::model::{DocumentRef, Entry, GoneRoute, Route, RouteChange, RouteDelete, RouteName, RouteWrite};
 
 pub fn document(id: &str) -> DocumentRef {
     DocumentRef::new("production", id)
@@ -39,7 +39,7 @@ pub fn write(before: Option<&Route>, after: &Route) -> RouteChange {
     let has: BTreeSet<&String> = after.dependencies.iter().collect();
     RouteChange::Write(RouteWrite {
         route: after.clone(),
-        expected_version: before.map(|route| route.version),
+        replaces: before.cloned().map(Entry::Live),
         add_edges: has.difference(&had).map(ToString::to_string).collect(),
         remove_edges: had.difference(&has).map(ToString::to_string).collect(),
         old_slug: before
