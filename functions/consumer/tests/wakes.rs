@@ -455,3 +455,66 @@ async fn law_8_a_purge_that_died_before_its_mark_is_finished_by_the_retry() {
     assert_eq!(world.asked.layers(), [STOREFRONT]);
     world.assert_applied(&[&item]);
 }
+
+/// Found by the simulation: `trace 19 backdated`.
+#[tokio::test(start_paused = true)]
+async fn law_7_a_late_event_that_the_index_does_not_show_yet_is_looked_at_again() {
+    let world = World::new();
+    let first = world
+        .deliver(&world.lake.write("page", "home", Some("/old"), &[]))
+        .await;
+    past_the_delay().await;
+    world.wake(&first).await.unwrap();
+    // A restored document carries an older time, and the index is slow.
+    world.lake.set_lag(Duration::from_secs(100));
+    world.lake.set_second(Some(world::START - 500));
+    let restored = world
+        .deliver(&world.lake.write("page", "home", Some("/new"), &[]))
+        .await;
+    past_the_delay().await;
+    world.wake(&restored).await.unwrap();
+    assert_eq!(world.item(&restored).reason.as_deref(), Some("late"));
+    world.asked.clear();
+    world.drain(5).await;
+    assert_eq!(world.slugs(STOREFRONT), ["/new", "/old"]);
+    world.assert_applied(&[&first, &restored]);
+}
+
+/// Found by the simulation: `trace 19 backdated`, with both events in one wake.
+#[tokio::test(start_paused = true)]
+async fn law_7_a_covered_event_that_the_index_does_not_show_yet_is_looked_at_again() {
+    let world = World::new();
+    let first = world
+        .deliver(&world.lake.write("page", "home", Some("/old"), &[]))
+        .await;
+    tokio::time::advance(Duration::from_secs(2)).await;
+    world.lake.set_lag(Duration::from_secs(100));
+    world.lake.set_second(Some(world::START - 500));
+    let restored = world
+        .deliver(&world.lake.write("page", "home", Some("/new"), &[]))
+        .await;
+    past_the_delay().await;
+    world.wake_all(&[&first, &restored]).await.unwrap();
+    assert_eq!(world.item(&restored).reason.as_deref(), Some("covered"));
+    world.asked.clear();
+    world.drain(5).await;
+    assert_eq!(world.slugs(STOREFRONT), ["/new", "/old"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn law_13_a_burst_and_a_plain_late_event_cost_no_further_look() {
+    let world = World::new();
+    let mut items = Vec::new();
+    for _ in 0..3 {
+        items.push(
+            world
+                .deliver(&world.lake.write("page", "home", Some("/home"), &[]))
+                .await,
+        );
+        tokio::time::advance(Duration::from_secs(2)).await;
+    }
+    past_the_delay().await;
+    world.wake_all(&items.iter().collect::<Vec<_>>()).await.unwrap();
+    let kinds: Vec<Kind> = world.ledger.all_items().iter().map(|item| item.kind).collect();
+    assert!(!kinds.contains(&Kind::Recheck), "{kinds:?}");
+}

@@ -36,7 +36,7 @@ where
     ) -> Result<(), Stop> {
         let marks = self.marks(round, fenced, &purged);
         let head = next_head(round, fenced, &purged, &marks);
-        let wakes = self.wakes(fenced, &purged, &head);
+        let wakes = self.wakes(round, fenced, &purged, &head);
         let head = with_open_second(head, round, &marks, &wakes);
         round.history.name_events(
             fenced.handled(),
@@ -184,17 +184,22 @@ where
         failed.map_or(Ok(()), Err)
     }
 
-    /// What has to wake later: a recheck after a fence that was not sure, a repeat after a purge that a render under way may
+    /// What has to wake later: a recheck after a look that was not sure, a repeat after a purge that a render under way may
     /// have crossed.
-    fn wakes(&self, fenced: &Fenced, purged: &Purged, head: &Head) -> Vec<OutboxItem> {
-        let Fenced::Open(open) = fenced else { return vec![] };
+    fn wakes(&self, round: &Round<'_>, fenced: &Fenced, purged: &Purged, head: &Head) -> Vec<OutboxItem> {
         let handled = fenced.handled();
-        let Some(newest) = handled.iter().max_by_key(|item| item.accepted_at) else {
+        let newest = handled.iter().copied().max_by_key(|item| item.accepted_at);
+        let Some(newest) = newest.or_else(|| round.any_item()) else {
             return vec![];
         };
         let now = self.clock.now();
+        let (waited, passed) = match fenced {
+            Fenced::Open(open) => (open.waited, open.passed),
+            Fenced::Nothing | Fenced::Unchanged => (false, Passed::Sure),
+        };
         let age = milliseconds(now) - newest.accepted_at;
-        let young = age < i64::try_from(self.settings.repeat_young.as_millis()).unwrap_or(i64::MAX);
+        let young = !handled.is_empty()
+            && age < i64::try_from(self.settings.repeat_young.as_millis()).unwrap_or(i64::MAX);
         let wake = |kind: Kind, letter: char| OutboxItem {
             sk: format!(
                 "{}#{letter}{}",
@@ -226,15 +231,61 @@ where
         };
         let settings = &self.settings.ledger;
         let mut wakes = Vec::new();
-        if open.passed != Passed::Sure {
+        if passed != Passed::Sure || self.is_unsure(round, fenced, purged) {
             let at = now.unix_timestamp() + self.settings.recheck_seconds;
             wakes.push(wake(Kind::Recheck, 'c').made_ready(settings, at, false));
         }
-        if (young || open.waited) && !purged.keys.is_empty() {
+        if (young || waited) && !purged.keys.is_empty() {
             let at = now.unix_timestamp() + settings.grace_seconds;
             wakes.push(wake(Kind::Repeat, 'r').made_ready(settings, at, true));
         }
         wakes
+    }
+
+    /// Whether the source may have shown too little (law 7).
+    ///
+    /// What is late or covered has no fence of its own. Where its time was set back (a restored document), it may be the newest
+    /// change nevertheless, and the index not show it yet. And where no fence preceded, a replica may have shown less than was
+    /// seen before.
+    fn is_unsure(&self, round: &Round<'_>, fenced: &Fenced, purged: &Purged) -> bool {
+        if purged.routes_affected.is_none() {
+            return false;
+        }
+        let before = round.head().seen.as_ref();
+        let (handled, agenda) = (fenced.handled(), &round.agenda);
+        let went_back = match (before, &purged.seen) {
+            (Some(before), Some(seen)) => before != seen && seen.second <= before.second,
+            (None, None) => false,
+            _ => round.head().version > 0,
+        };
+        if handled.is_empty() && went_back {
+            return true;
+        }
+        let trust = i64::try_from(self.settings.fence.trust.as_millis()).unwrap_or(i64::MAX);
+        let newest = handled.iter().map(|item| item.accepted_at).max();
+        let is_shown = |item: &OutboxItem| {
+            let revision = item.revision_or_event();
+            let stays = !handled.is_empty() || before.is_some_and(|seen| seen.revision == revision);
+            match (&purged.seen, item.class) {
+                (Some(seen), Class::Write) => stays && seen.revision == revision,
+                (None, Class::Delete) => before.is_some_and(|seen| seen.revision == revision),
+                _ => false,
+            }
+        };
+        // Another change is known to have been made on top of it.
+        let is_followed = |item: &OutboxItem| {
+            let on_top =
+                |it: &OutboxItem| it.previous_revision.is_some() && it.previous_revision == item.revision;
+            item.class == Class::Write && round.state.items.iter().any(on_top)
+        };
+        let is_chained = handled.iter().any(|item| item.previous_revision.is_some());
+        let covered = agenda.covered.iter().filter(|_| !fenced.frontier().is_empty());
+        agenda.late.iter().chain(covered).any(|item| {
+            round.begun - item.accepted_at < trust
+                && (is_chained || newest.is_none_or(|newest| item.accepted_at > newest))
+                && !is_shown(item)
+                && !is_followed(item)
+        })
     }
 }
 

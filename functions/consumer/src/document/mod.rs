@@ -126,6 +126,8 @@ struct Round<'a> {
     document_key: &'a str,
     named: &'a [String],
     deadline: Deadline,
+    /// When the read began, epoch milliseconds.
+    begun: i64,
     state: DocumentState,
     agenda: Agenda,
     history: History,
@@ -204,6 +206,7 @@ where
             document_key,
             named,
             deadline,
+            begun: milliseconds(now),
             state,
             agenda,
             history,
