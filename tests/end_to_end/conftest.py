@@ -8,6 +8,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from stack.stack import Stack  # noqa: E402
+from stack.waiting import wait_until  # noqa: E402
 from witness import Witness  # noqa: E402
 
 
@@ -20,10 +21,19 @@ def deployed():
 
 @pytest.fixture
 def stack(deployed):
-    """The stack, with every neighbour well; whatever a test leaves under way is drained after it."""
+    """The stack, with every neighbour well; the next test does not meet the repeated purges of this one."""
     deployed.calm()
     yield deployed
     deployed.calm()
+
+    def repeats() -> list[str]:
+        return [
+            item["sk"]
+            for item in deployed.ledger.scan("outbox")
+            if item.get("kind") == "repeat" and item.get("status") == "READY"
+        ]
+
+    wait_until(lambda: not repeats(), 30, "no purge is to be repeated any more", explain=repeats)
 
 
 @pytest.fixture

@@ -9,7 +9,11 @@ from driving import relay_until_applied
 
 def test_ten_saves_in_one_window_are_one_purge_a_layer_and_ten_applied(stack, name, witness):
     with stack.queues.consumer_paused():
-        edits = [stack.edit(name, "page", "/ten", title=f"Save {number}") for number in range(10)]
+        # A second each: saves of one second are tied, and a tied purge is repeated once (law 10).
+        edits = [
+            stack.edit(name, "page", "/ten", title=f"Save {number}", updated_at=f"2026-01-01T00:00:{10 + number}Z")
+            for number in range(10)
+        ]
     for edit in edits:
         stack.wait_state(edit)
     assert witness.slugs() == ["/ten"]
