@@ -1,7 +1,7 @@
 //! The relay's neighbours at AWS: the FIFO queue and the Pipe.
 
 use aws_sdk_pipes::types::PipeState;
-use aws_sdk_sqs::{error::DisplayErrorContext, types::SendMessageBatchRequestEntry};
+use aws_sdk_sqs::{error::ProvideErrorMetadata, types::SendMessageBatchRequestEntry};
 
 use crate::step::{Outgoing, Pipe, Queue};
 
@@ -60,7 +60,7 @@ impl Queue for SqsQueue {
                     }
                 }
             }
-            Err(error) => answers.fill(Some(DisplayErrorContext(error).to_string())),
+            Err(error) => answers.fill(Some(error.code().unwrap_or("the queue is unreachable").to_owned())),
         }
         answers
     }
@@ -83,7 +83,7 @@ impl Pipe for EventBridgePipe {
             .name(&self.name)
             .send()
             .await
-            .map_err(|error| DisplayErrorContext(error).to_string())?;
+            .map_err(|error| error.code().unwrap_or("EventBridge Pipes is unreachable").to_owned())?;
         let running = answer.current_state() == Some(&PipeState::Running);
         if !running {
             tracing::error!(
