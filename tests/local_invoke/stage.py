@@ -111,6 +111,14 @@ class Stage:
                 "LOCAL_TARGETS_SECRET": json.dumps(TARGETS_SECRET),
             },
             "RelayFunction": {**tables, "QUEUE_URL": self.ledger.queue_url, "PIPE_NAME": PIPE},
+            **{
+                name: {
+                    **tables,
+                    "TARGETS_SECRET_ARN": self.ledger.targets_secret,
+                    "LOCAL_TARGETS_SECRET": json.dumps(TARGETS_SECRET),
+                }
+                for name in ("ReconcileFunction", "OperatorFunction")
+            },
         }
 
     def play(self, name: str) -> Played:
