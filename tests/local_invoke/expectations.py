@@ -11,6 +11,7 @@ from content import Edit
 from make_events import BROKEN_BODY, batches, event_id_of
 
 WEBHOOK, CONSUMER, RELAY = "WebhookFunction", "ConsumerFunction", "RelayFunction"
+RECONCILE, OPERATOR = "ReconcileFunction", "OperatorFunction"
 
 
 @dataclass(frozen=True)
@@ -65,6 +66,19 @@ class Schedule:
     metrics: dict
     after: tuple
     function = RELAY
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A request to the operator function, or a run of reconcile."""
+
+    # Part of the answer, at any depth.
+    answer: dict
+    metrics: dict = field(default_factory=dict)
+    after: tuple = ()
+    # Items that it adds to the outbox; none for whatever is not to be counted.
+    adds: int | None = 0
+    function: str = OPERATOR
 
 
 def accepted(edit: Edit, **more) -> Request:
@@ -178,6 +192,33 @@ EXPECTED = {
         resent=(content.TESTIMONIAL,),
         metrics={"OutboxDied": 0, "PipeRunning": 1},
         after=("unknown-type",),
+    ),
+    # ----------------------------------------------------------------------------------------------- operator
+    "operator-list": Asked({"state": "in_review", "next": None}, after=("not-json",)),
+    "operator-show": Asked(
+        {"event": {"document_id": "product-moka", "source": "webhook"}, "item": {"state": "applied"}},
+        after=("batch-from-pipe",),
+    ),
+    "operator-trace": Asked({"document_id": "product-moka", "plan": {"owed": []}}, after=("batch-from-pipe",)),
+    "operator-trace-slug": Asked(
+        {"slug": "/moka-pot", "pages": [{"document_id": "product-moka", "route": "default"}]},
+        after=("batch-from-pipe",),
+    ),
+    "operator-reprocess-dry-run": Asked({"dry_run": True, "count": 1}, after=("batch-from-pipe",)),
+    # The item and the record of who asked.
+    "operator-reprocess": Asked(
+        {"dry_run": False, "count": 1}, {"EventsReprocessed": 1}, after=("batch-from-pipe",), adds=2
+    ),
+    "operator-reprocess-state": Asked({"dry_run": True, "count": 0, "items": []}),
+    # It was applied: there is nothing to settle.
+    "operator-settle": Asked({"error": {"code": "refused"}}, after=("batch-from-pipe",)),
+    "operator-rebuild": Asked({"dry_run": True, "done": True}),
+    # Who asks, and why?
+    "operator-bad-request": Asked({"error": {"code": "bad_request"}}, after=("publish",)),
+    # ---------------------------------------------------------------------------------------------- reconcile
+    "reconcile-schedule": Asked(
+        {"changes": [{"dataset": content.DATASET, "entered": 0, "complete": True}], "sweep": {"complete": True}},
+        {"ReconcileRuns": 1, "SweepsCompleted": 1}, adds=None, function=RECONCILE,
     ),
 }
 

@@ -25,6 +25,7 @@ REGION = "eu-west-1"
 ACCOUNT = "123456789012"
 QUEUE_ARN = f"arn:aws:sqs:{REGION}:{ACCOUNT}:cascata-revalidate.fifo"
 STREAM_ARN = f"arn:aws:dynamodb:{REGION}:{ACCOUNT}:table/cascata-OutboxTable/stream/2025-11-01T00:00:00.000"
+RECONCILE_SCHEDULE_ARN = f"arn:aws:scheduler:{REGION}:{ACCOUNT}:schedule/default/cascata-ReconcileFunctionQuarterHour"
 RELAY_SCHEDULE_ARN = f"arn:aws:scheduler:{REGION}:{ACCOUNT}:schedule/default/cascata-RelayFunctionMinute"
 
 
@@ -204,12 +205,39 @@ def relay_schedule() -> dict:
     }
 
 
+# --------------------------------------------------------------------------------------- reconcile, operator
+
+def reconcile_schedule() -> dict:
+    """As the relay's."""
+    return {**relay_schedule(), "id": "0c1f2f0e-5a0c-4b57-9d3c-2b8f9a6f7d11", "resources": [RECONCILE_SCHEDULE_ARN]}
+
+
+def operator_samples() -> dict:
+    """By name: what a person asks. Whatever changes something is a dry run unless it says otherwise."""
+    moka = event_id_of(content.MOKA_PUBLISHED)
+    who = {"requester": "somebody@example.com", "reason": "the page still shows the old price"}
+    return {
+        "operator-list": {"verb": "list", "state": "in_review", "limit": 50},
+        "operator-show": {"verb": "show", "event_id": moka},
+        "operator-trace": {"verb": "trace", "document_id": "product-moka"},
+        "operator-trace-slug": {"verb": "trace", "slug": "/moka-pot"},
+        "operator-reprocess-dry-run": {"verb": "reprocess", "event_id": moka, **who},
+        "operator-reprocess": {"verb": "reprocess", "event_id": moka, **who, "dry_run": False},
+        "operator-reprocess-state": {"verb": "reprocess", "state": "dead", "type": "product", "limit": 20, **who},
+        "operator-settle": {"verb": "settle", "event_id": moka, **who},
+        "operator-rebuild": {"verb": "rebuild", **who},
+        "operator-bad-request": {"verb": "reprocess", "event_id": moka, "dry_run": False},
+    }
+
+
 def all_samples() -> dict:
     """Every file's content by its name without `.json`."""
     return {
         **webhook_samples(),
         **{name: {"Records": records} for name, records in batches().items()},
         "relay-schedule": relay_schedule(),
+        "reconcile-schedule": reconcile_schedule(),
+        **operator_samples(),
     }
 
 

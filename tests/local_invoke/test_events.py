@@ -8,7 +8,7 @@ import content
 import make_events
 import pytest
 import sanity_webhook
-from expectations import EXPECTED, NEVER_SHOWN, Batch, Request, Schedule
+from expectations import EXPECTED, NEVER_SHOWN, Asked, Batch, Request, Schedule
 from local_lambda import FunctionFailed
 from make_events import EVENTS
 
@@ -72,7 +72,8 @@ def _sign_with_package(body, milliseconds, secret):
 def test_sample(stage, name):
     expected = EXPECTED[name]
     played = stage.play(name)
-    {Request: check_request, Batch: check_batch, Schedule: check_schedule}[type(expected)](stage, name, expected, played)
+    checks = {Request: check_request, Batch: check_batch, Schedule: check_schedule, Asked: check_asked}
+    checks[type(expected)](stage, name, expected, played)
     for metric, value in expected.metrics.items():
         assert played.answer.metrics.get(metric) == value, (metric, played.answer.metrics)
     shown = played.answer.output + json.dumps(played.answer.result, ensure_ascii=False)
@@ -136,6 +137,24 @@ def check_schedule(stage, name, expected, played):
         for edit in expected.resent
     }
     assert wanted <= set(sent), sent
+
+
+def check_asked(stage, name, expected, played):
+    assert holds(expected.answer, played.answer.result), played.answer.result
+    if expected.adds is not None:
+        assert played.added["OutboxTable"] == expected.adds
+        assert played.added["EventsTable"] == 0
+
+
+def holds(wanted, found):
+    """Whether `found` has all of `wanted`, at any depth."""
+    if isinstance(wanted, dict):
+        return isinstance(found, dict) and all(
+            name in found and holds(value, found[name]) for name, value in wanted.items()
+        )
+    if isinstance(wanted, list):
+        return isinstance(found, list) and len(wanted) == len(found) and all(map(holds, wanted, found))
+    return wanted == found
 
 
 # --------------------------------------------------------------------------------------- the tests themselves

@@ -1,6 +1,6 @@
 """What the rest of the project relies on: names that code, stack and operators share with the template."""
 
-FUNCTIONS = ("WebhookFunction", "ConsumerFunction", "RelayFunction")
+FUNCTIONS = ("WebhookFunction", "ConsumerFunction", "RelayFunction", "ReconcileFunction", "OperatorFunction")
 
 ENVIRONMENT = {
     "WebhookFunction": """
@@ -17,6 +17,15 @@ ENVIRONMENT = {
     "RelayFunction": """
         STAGE OUTBOX_TABLE QUEUE_URL PIPE_NAME READY_SHARDS OUTBOX_GRACE_SECONDS MAX_ATTEMPTS MESSAGE_GROUP
     """.split(),
+    "ReconcileFunction": """
+        STAGE EVENTS_TABLE OUTBOX_TABLE ROUTES_TABLE TARGETS_SECRET_ARN SANITY_PROJECT_ID SANITY_DATASETS SANITY_API_URL
+        SANITY_API_VERSION MESSAGE_GROUP READY_SHARDS OUTBOX_GRACE_SECONDS RETENTION_DAYS RECONCILE_OVERLAP_SECONDS
+        SWEEP_HOURS LOCAL_TARGETS_SECRET
+    """.split(),
+    "OperatorFunction": """
+        STAGE EVENTS_TABLE OUTBOX_TABLE ROUTES_TABLE TARGETS_SECRET_ARN SANITY_PROJECT_ID SANITY_DATASETS SANITY_API_URL
+        SANITY_API_VERSION MESSAGE_GROUP READY_SHARDS OUTBOX_GRACE_SECONDS RETENTION_DAYS LOCAL_TARGETS_SECRET
+    """.split(),
 }
 
 PARAMETERS = """
@@ -25,12 +34,13 @@ PARAMETERS = """
     StellateSoftPurge StorefrontUrl StorefrontSecretIn StorefrontBatchSize MessageGroup QueueDelaySeconds ReadyShards
     OutboxGraceSeconds MaxAttempts FenceBoundSeconds FencePollMilliseconds FenceTrustSeconds FenceTieSeconds
     RecheckSeconds RepeatYoungSeconds DeferFirstSeconds DeferMaxSeconds BreakerFailures BreakerOpenSeconds
-    SignatureMaxAgeSeconds ConsumerMaxConcurrency PipeVersion
+    SignatureMaxAgeSeconds ConsumerMaxConcurrency PipeVersion ReconcileOverlapSeconds SweepHours
 """.split()
 
 OUTPUTS = """
     WebhookUrl EventsTable OutboxTable RoutesTable WebhookSecretArn TargetsSecretArn DashboardUrl RevalidateQueueUrl
     RevalidateDeadLetterQueueUrl PipeDeadLetterQueueUrl PipeName ConsumerFunction RelayFunction WebhookFunction
+    ReconcileFunction OperatorFunction
 """.split()
 
 # Metrics that the functions write, namespace Cascata, dimension Stage.
@@ -47,9 +57,14 @@ CONSUMER_METRICS = set(
 )
 # Written by a schedule: that they are missing says that the schedule does not run.
 SCHEDULE_METRICS = set(
-    "OutboxReady OutboxOldestReadyAge OutboxDied OutboxResent OutboxSettled PipeRunning".split()
+    """
+    OutboxReady OutboxOldestReadyAge OutboxDied OutboxResent OutboxSettled PipeRunning ReconcileRuns SweepsCompleted
+    """.split()
 )
-METRICS = WEBHOOK_METRICS | CONSUMER_METRICS | SCHEDULE_METRICS
+# Written by the same schedules; that those do not run is another alarm's business.
+JOB_METRICS = set("EventsReconciled SanityReads PlansWoken".split())
+OPERATOR_METRICS = set("EventsReprocessed EventsSettledByHand".split())
+METRICS = WEBHOOK_METRICS | CONSUMER_METRICS | SCHEDULE_METRICS | JOB_METRICS | OPERATOR_METRICS
 
 # Keys of each table and of its indexes: (hash, range).
 TABLES = {
@@ -109,6 +124,29 @@ RIGHTS = {
         "${RelayLogGroup.Arn}": _WRITE_LOG,
     },
     "RelayScheduleRole": {"${RelayFunction.Arn}": {"lambda:InvokeFunction"}},
+    "ReconcileRole": {
+        "${EventsTable.Arn}": {"dynamodb:PutItem"},
+        "${OutboxTable.Arn}": {"dynamodb:GetItem", "dynamodb:Query", "dynamodb:PutItem"},
+        "${RoutesTable.Arn}": {"dynamodb:Scan"},
+        "${TargetsSecret.Id}": {"secretsmanager:GetSecretValue"},
+        "${ReconcileLogGroup.Arn}": _WRITE_LOG,
+    },
+    "ReconcileScheduleRole": {"${ReconcileFunction.Arn}": {"lambda:InvokeFunction"}},
+    "OperatorRole": {
+        "${EventsTable.Arn}": {"dynamodb:GetItem"},
+        "${OutboxTable.Arn}": {"dynamodb:GetItem", "dynamodb:Query", "dynamodb:PutItem", "dynamodb:UpdateItem"},
+        "${OutboxTable.Arn}/index/by_state": {"dynamodb:Query"},
+        "${RoutesTable.Arn}": {
+            "dynamodb:BatchGetItem",
+            "dynamodb:Query",
+            "dynamodb:Scan",
+            "dynamodb:PutItem",
+            "dynamodb:DeleteItem",
+            "dynamodb:ConditionCheckItem",
+        },
+        "${TargetsSecret.Id}": {"secretsmanager:GetSecretValue"},
+        "${OperatorLogGroup.Arn}": _WRITE_LOG,
+    },
     "OutboxPipeRole": {
         "${OutboxTable.StreamArn}": {
             "dynamodb:DescribeStream",
@@ -126,7 +164,12 @@ TRUST = {
     "ConsumerRole": "lambda.amazonaws.com",
     "RelayRole": "lambda.amazonaws.com",
     "RelayScheduleRole": "scheduler.amazonaws.com",
+    "ReconcileRole": "lambda.amazonaws.com",
+    "ReconcileScheduleRole": "scheduler.amazonaws.com",
+    "OperatorRole": "lambda.amazonaws.com",
 }
+# How often each schedule runs what.
+SCHEDULES = {"RelayFunction": "rate(1 minute)", "ReconcileFunction": "rate(15 minutes)"}
 # What evidence may be done to. Anything beyond could change or delete it.
 EVIDENCE_VERBS = {"dynamodb:PutItem", "dynamodb:GetItem"}
 
@@ -147,6 +190,9 @@ ALARMS = {
     ("Cascata", "CascadeBoundHit", "Stage"),
     ("Cascata", "SignatureRefused", "Stage"),
     ("Cascata", "WebhookFaults", "Stage"),
+    ("Cascata", "ReconcileRuns", "Stage"),
+    ("Cascata", "SweepsCompleted", "Stage"),
+    ("Cascata", "EventsReconciled", "Stage"),
     ("AWS/ApiGateway", "4xx", "HttpApi"),
     ("AWS/ApiGateway", "5xx", "HttpApi"),
 } | {("AWS/Lambda", metric, function) for metric in ("Errors", "Throttles") for function in FUNCTIONS}
@@ -162,6 +208,7 @@ DASHBOARD = {
     "SignatureRefused",
     "RequestsRefused",
     "Gaps",
+    "EventsReconciled",
     "ApproximateAgeOfOldestMessage",
     "ReceiptToApplied",
 }

@@ -2,7 +2,7 @@
 
 import re
 
-from contract import ENVIRONMENT, FUNCTIONS
+from contract import ENVIRONMENT, FUNCTIONS, SCHEDULES
 from model import names_in, reference
 
 from . import check
@@ -45,6 +45,7 @@ def function_timeout(template):
     limits = {
         "WebhookFunction": (30, "the API gives up after 30 s"),
         "RelayFunction": (60, "the next run begins after a minute"),
+        "ReconcileFunction": (900, "the next run begins after a quarter of an hour"),
     }
     for name, (limit, why) in limits.items():
         if template.properties(name).get("Timeout", 3) >= limit:
@@ -115,11 +116,12 @@ def function_secrets(template):
 @check
 def schedule(template):
     schedules = template.of_type("AWS::Scheduler::Schedule")
-    started = [reference(each.get("Target", {}).get("Arn"))[0] for each in schedules.values()]
-    if started != ["RelayFunction"]:
-        yield f"the schedules start {started}"
+    started = {name: reference(each.get("Target", {}).get("Arn"))[0] for name, each in schedules.items()}
+    if sorted(started.values()) != sorted(SCHEDULES):
+        yield f"the schedules start {sorted(started.values())}"
     for name, each in schedules.items():
-        if each.get("ScheduleExpression") != "rate(1 minute)":
-            yield f"{name} does not run each minute"
+        wanted = SCHEDULES.get(started[name])
+        if each.get("ScheduleExpression") != wanted:
+            yield f"{name} does not run at {wanted}"
         if reference(each.get("State")) != ("SchedulesEnabled", None):
             yield f"{name} is not switched by SchedulesEnabled"

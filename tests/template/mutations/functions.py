@@ -5,6 +5,7 @@ from .mutation import REMOVED, properties
 WEBHOOK = properties("WebhookFunction")
 CONSUMER = properties("ConsumerFunction")
 RELAY = properties("RelayFunction")
+RECONCILE = properties("ReconcileFunction")
 VARIABLES = "Environment.Variables"
 RESOLVED = "{{resolve:secretsmanager:${WebhookSecret}}}"
 
@@ -19,6 +20,7 @@ MUTATIONS = {
     "function-timeout": [
         ("webhook slower than the API", f"{WEBHOOK}.Timeout", 30),
         ("relay runs into the next run", f"{RELAY}.Timeout", 60),
+        ("reconcile runs into the next run", f"{RECONCILE}.Timeout", 900),
     ],
     "function-reserved-concurrency": [
         ("reserved concurrency", f"{CONSUMER}.ReservedConcurrentExecutions", 5),
@@ -57,5 +59,6 @@ MUTATIONS = {
         ("relay without a schedule", f"{RELAY}.Events", REMOVED),
         ("relay once an hour", f"{RELAY}.Events.Minute.Properties.ScheduleExpression", "rate(1 hour)"),
         ("schedule not switched by the parameter", f"{RELAY}.Events.Minute.Properties.State", REMOVED),
+        ("reconcile once a day", f"{RECONCILE}.Events.QuarterHour.Properties.ScheduleExpression", "rate(1 day)"),
     ],
 }

@@ -1,0 +1,572 @@
+//! The verbs over the ledger in memory, with the real consumer handling what they ask for.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "a test may stop at the first surprise"
+)]
+
+#[path = "../../consumer/tests/world/mod.rs"]
+mod world;
+
+use std::{
+    collections::BTreeSet,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+
+use consumer::source::Source;
+use ledger::{
+    item::{Kind, OutboxItem, State, Status},
+    observed::Observation,
+    plan::Layer,
+    record::{Decision, NewEvent},
+    store::{
+        Documents, Outbox, Recorder,
+        jobs::Letters,
+        memory::MemoryLedger,
+        operator::{Happened, Inspection},
+    },
+};
+use operator::{
+    Operator,
+    answer::OperatorError,
+    source::{Dataset, Named, SourceError},
+};
+use platform::{Deadline, Metrics};
+use routing::{
+    RoutesConfig,
+    config::RoutingQuery,
+    model::DocumentRef,
+    store::{RouteStore, memory::MemoryStore},
+};
+use serde_json::{Value, json};
+use world::{SharedClock, World, ledger_settings};
+
+/// The world's lake, as rebuild asks it.
+#[derive(Debug)]
+struct View {
+    lake: Arc<world::source::Lake>,
+    ids: Mutex<BTreeSet<String>>,
+    reads: AtomicUsize,
+    slow: Mutex<Duration>,
+}
+
+impl Dataset for View {
+    async fn page(
+        &self,
+        dataset: &str,
+        document_type: Option<&str>,
+        after: &str,
+        limit: usize,
+        deadline: Deadline,
+    ) -> Result<Vec<Named>, SourceError> {
+        let slow = *self.slow.lock().unwrap();
+        tokio::time::sleep(slow).await;
+        let ids: Vec<String> = self.ids.lock().unwrap().iter().cloned().collect();
+        let query = RoutingQuery {
+            ids,
+            params: serde_json::Map::new(),
+        };
+        let rows = Dataset::rows(self, dataset, &query, deadline).await?;
+        let named = rows.as_array().unwrap().iter().map(|row| Named {
+            id: row["_id"].as_str().unwrap().to_owned(),
+            document_type: row["_type"].as_str().unwrap().to_owned(),
+        });
+        Ok(named
+            .filter(|it| it.id.as_str() > after)
+            .filter(|it| document_type.is_none_or(|wanted| it.document_type == wanted))
+            .take(limit)
+            .collect())
+    }
+
+    async fn rows(
+        &self,
+        dataset: &str,
+        query: &RoutingQuery,
+        deadline: Deadline,
+    ) -> Result<Value, SourceError> {
+        self.reads.fetch_add(1, Ordering::Relaxed);
+        Ok(self.lake.rows(dataset, query, deadline).await.unwrap())
+    }
+}
+
+struct Both {
+    world: World,
+    operator: Operator<MemoryLedger, MemoryStore, View, SharedClock>,
+}
+
+impl Both {
+    fn new() -> Self {
+        let world = World::new();
+        let operator = Operator {
+            ledger: world.ledger.clone(),
+            routes: world.routes.clone(),
+            source: Arc::new(View {
+                lake: world.lake.clone(),
+                ids: Mutex::default(),
+                reads: AtomicUsize::new(0),
+                slow: Mutex::default(),
+            }),
+            config: RoutesConfig::embedded().unwrap(),
+            settings: ledger_settings(),
+            clock: world.clock.clone(),
+            metrics: Metrics::new("test", "operator"),
+        };
+        Self { world, operator }
+    }
+
+    fn write(&self, kind: &str, id: &str, slug: Option<&str>, made_of: &[&str]) -> world::source::Change {
+        self.operator.source.ids.lock().unwrap().insert(id.to_owned());
+        self.world.lake.write(kind, id, slug, made_of)
+    }
+
+    async fn publish(&self, kind: &str, id: &str, slug: Option<&str>, made_of: &[&str]) -> OutboxItem {
+        let change = self.write(kind, id, slug, made_of);
+        let item = self.world.deliver(&change).await;
+        self.world.drain(20).await;
+        self.world.asked.clear();
+        item
+    }
+
+    async fn ask(&self, event: Value) -> Value {
+        self.try_ask(event).await.unwrap()
+    }
+
+    async fn try_ask(&self, event: Value) -> Result<Value, OperatorError> {
+        self.operator
+            .handle(&event, Deadline::after(Duration::from_secs(300)))
+            .await
+    }
+
+    async fn slugs_of(&self, id: &str) -> Vec<String> {
+        let deadline = Deadline::after(Duration::from_secs(5));
+        let document = DocumentRef::new("production", id);
+        let entries = self.world.routes.routes_of(&document, &deadline).await.unwrap();
+        entries
+            .iter()
+            .filter_map(|entry| Some(entry.live()?.slug.clone()))
+            .collect()
+    }
+
+    async fn history(&self, item: &OutboxItem) -> Vec<Happened> {
+        self.world.ledger.happened(&item.pk, 500).await.unwrap()
+    }
+}
+
+fn reprocess(event_id: &str) -> Value {
+    json!({"verb": "reprocess", "event_id": event_id, "requester": "somebody", "reason": "a test", "dry_run": false})
+}
+
+#[tokio::test(start_paused = true)]
+async fn law_14_an_applied_event_is_handled_again_within_five_minutes_of_its_first_message() {
+    let both = Both::new();
+    let event = both.publish("page", "page-1", Some("/a"), &[]).await;
+    let before = both.history(&event).await;
+    let answer = both.ask(reprocess(&event.event_id)).await;
+    // The queue still remembers the event's own id; this one it has never seen.
+    let id = answer["items"][0]["message_deduplication_id"].as_str().unwrap();
+    assert_eq!(id, format!("{}#g1", event.event_id));
+    both.world.drain(20).await;
+    assert_eq!(both.world.slugs(Layer::Storefront), ["/a"]);
+    both.world.assert_applied(&[&event]);
+    let after = both.history(&event).await;
+    assert_eq!(after[..before.len()], before[..], "the history only grows");
+    assert_eq!(after.len(), before.len() + 2, "the request and the wake");
+    let Happened::Operator(asked) = &after[before.len()] else {
+        panic!()
+    };
+    assert_eq!(
+        (asked.requester.as_str(), asked.because.as_str()),
+        ("somebody", "a test")
+    );
+    assert_eq!(
+        (asked.from_state.as_deref(), asked.generation),
+        (Some("applied"), Some(1))
+    );
+    assert!(!asked.handler_version.is_empty());
+    let state = both.world.ledger.read(&event.pk, &event.sk).await.unwrap();
+    assert_eq!(state.head.generation, 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn law_14_an_older_failed_event_ends_applied() {
+    let both = Both::new();
+    let older = both.write("page", "page-1", Some("/a"), &[]);
+    tokio::time::advance(Duration::from_secs(60)).await;
+    let newer = both.publish("page", "page-1", Some("/b"), &[]).await;
+    let older = both.world.deliver(&older).await;
+    both.world
+        .ledger
+        .fail(&older, "it crashed", "then")
+        .await
+        .unwrap();
+    both.world.drain(20).await;
+    assert_eq!(
+        both.world.item(&older).state,
+        State::Failed,
+        "nothing wakes it by itself"
+    );
+    both.ask(reprocess(&older.event_id)).await;
+    both.world.drain(20).await;
+    let purged = both.world.slugs(Layer::Storefront);
+    assert!(
+        purged.contains(&"/a".to_owned()),
+        "its slugs join the plan: {purged:?}"
+    );
+    both.world.assert_applied(&[&older, &newer]);
+    assert_eq!(both.slugs_of("page-1").await, ["/b"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn law_14_two_requests_at_once_have_one_effect() {
+    let both = Both::new();
+    let event = both.publish("page", "page-1", Some("/a"), &[]).await;
+    let (one, other) = tokio::join!(
+        both.ask(reprocess(&event.event_id)),
+        both.ask(reprocess(&event.event_id))
+    );
+    assert_eq!((&one["count"], &other["count"]), (&json!(1), &json!(1)));
+    both.world.drain(20).await;
+    assert_eq!(both.world.slugs(Layer::Storefront), ["/a"], "purged once");
+    let asked = both
+        .history(&event)
+        .await
+        .into_iter()
+        .filter(|it| matches!(it, Happened::Operator(_)))
+        .count();
+    assert_eq!(asked, 2, "both are on record");
+}
+
+#[tokio::test(start_paused = true)]
+async fn law_14_a_dry_run_changes_nothing() {
+    let both = Both::new();
+    let event = both.publish("page", "page-1", Some("/a"), &[]).await;
+    both.write("page", "page-2", Some("/b"), &[]);
+    let items = both.world.ledger.all_items();
+    let history = both.history(&event).await;
+    let mut asked = reprocess(&event.event_id);
+    asked.as_object_mut().unwrap().remove("dry_run");
+    let answer = both.ask(asked).await;
+    assert_eq!(
+        (&answer["dry_run"], &answer["items"][0]["outcome"]),
+        (&json!(true), &json!("would_ask"))
+    );
+    let answer = both
+        .ask(json!({"verb": "rebuild", "requester": "somebody", "reason": "a test"}))
+        .await;
+    assert_eq!(answer["progress"]["written"], json!(1), "{answer}");
+    assert_eq!(both.world.ledger.all_items(), items);
+    assert_eq!(both.history(&event).await, history);
+    assert!(both.slugs_of("page-2").await.is_empty());
+}
+
+/// An event in review, as the webhook records one.
+async fn in_review(both: &Both, id: Option<&str>, kind: &str) -> NewEvent {
+    let body = json!({"_id": id, "_type": kind, "_rev": "r1", "operation": "update", "dataset": "production", "projectId": "project"});
+    let raw = body.to_string().into_bytes();
+    let delivery = sanity::delivery::Delivery::read(
+        &raw,
+        &Default::default(),
+        sanity::signature::SignedAt(1_890_000_000_000),
+    );
+    let decision = Decision::InReview {
+        reason: "unknown_type".to_owned(),
+    };
+    let now = platform::Clock::now(&both.world.clock);
+    let event = NewEvent::from_delivery(delivery, raw, "current", decision, now, &ledger_settings(), None);
+    let soon = Deadline::after(Duration::from_secs(5));
+    both.world.ledger.record(&event, soon).await.unwrap();
+    event
+}
+
+#[tokio::test(start_paused = true)]
+async fn law_14_an_event_in_review_is_accepted_or_settled() {
+    let both = Both::new();
+    both.write("page", "page-1", Some("/a"), &[]);
+    let accepted = in_review(&both, Some("page-1"), "page").await;
+    let nameless = in_review(&both, None, "page").await;
+    let listed = both.ask(json!({"verb": "list", "state": "in_review"})).await;
+    assert_eq!(listed["items"].as_array().unwrap().len(), 2);
+
+    both.ask(reprocess(accepted.event_id())).await;
+    both.world.drain(20).await;
+    both.world.assert_applied(&[&accepted.item]);
+    assert_eq!(both.slugs_of("page-1").await, ["/a"]);
+
+    let refused = both.try_ask(reprocess(nameless.event_id())).await.unwrap_err();
+    assert!(matches!(refused, OperatorError::Refused(_)), "{refused}");
+    let settle = |dry_run| {
+        json!({"verb": "settle", "event_id": nameless.event_id(), "requester": "somebody",
+            "reason": "the hook was mended", "dry_run": dry_run})
+    };
+    assert_eq!(both.ask(settle(true)).await["outcome"], "would_settle");
+    assert_eq!(both.ask(settle(false)).await["outcome"], "settled");
+    let held = both.world.item(&nameless.item);
+    assert_eq!((held.state, held.status), (State::Ignored, None));
+    assert!(held.reason.unwrap().contains("the hook was mended"));
+    assert!(held.expires_at.is_some());
+    let again = both.try_ask(settle(false)).await.unwrap_err();
+    assert!(again.to_string().contains("ignored"), "{again}");
+    let listed = both.ask(json!({"verb": "list", "state": "in_review"})).await;
+    assert_eq!(listed["items"], json!([]));
+}
+
+#[tokio::test(start_paused = true)]
+async fn law_14_a_state_is_reprocessed_with_a_filter_and_a_limit() {
+    let both = Both::new();
+    let mut dead = Vec::new();
+    for number in 0..6 {
+        let kind = if number < 4 { "page" } else { "banner" };
+        let slug = format!("/{number}");
+        let slug = (kind == "page").then_some(slug.as_str());
+        let change = both.write(kind, &format!("{kind}-{number}"), slug, &[]);
+        let item = both.world.deliver(&change).await;
+        both.world.ledger.bury(&item, "nobody answered").await.unwrap();
+        dead.push(item);
+    }
+    let ask = |from: Value| {
+        json!({"verb": "reprocess", "state": "dead", "type": "page", "limit": 3, "from": from,
+            "requester": "somebody", "reason": "the target is back", "dry_run": false})
+    };
+    let first = both.ask(ask(Value::Null)).await;
+    assert_eq!(first["count"], json!(3), "{first}");
+    let second = both.ask(ask(first["next"].clone())).await;
+    assert_eq!(second["count"], json!(1), "{second}");
+    both.world.drain(40).await;
+    for item in &dead[..4] {
+        both.world.assert_applied(&[item]);
+    }
+    assert_eq!(
+        both.world.item(&dead[4]).status,
+        Some(Status::Dead),
+        "a banner was not asked for"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn law_15_show_and_trace_say_why_a_page_was_purged() {
+    let both = Both::new();
+    both.publish("page", "page-1", Some("/a"), &["banner-1"]).await;
+    let banner = both.publish("banner", "banner-1", None, &[]).await;
+    let shown = both
+        .ask(json!({"verb": "show", "event_id": banner.event_id}))
+        .await;
+    assert_eq!(shown["event"]["document_id"], "banner-1");
+    assert_eq!(shown["item"]["state"], "applied");
+    assert!(
+        shown["event"].get("payload").is_none() && shown["event"].get("body").is_none(),
+        "no content"
+    );
+    let shown = both
+        .ask(json!({"verb": "show", "event_id": banner.event_id, "payload": true}))
+        .await;
+    assert!(
+        shown["event"]["body"]
+            .as_str()
+            .unwrap()
+            .contains("\"_id\":\"banner-1\"")
+    );
+
+    let traced = both.ask(json!({"verb": "trace", "slug": "/a"})).await;
+    let because: BTreeSet<&str> = traced["purged"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter_map(|it| it["because_of"].as_str())
+        .collect();
+    assert_eq!(because, ["banner-1", "page-1"].into());
+
+    let traced = both
+        .ask(json!({"verb": "trace", "event_id": banner.event_id}))
+        .await;
+    assert_eq!(traced["document_id"], "banner-1");
+    assert!(!traced["history"].as_array().unwrap().is_empty());
+    assert_eq!(traced["plan"]["owed"], json!([]));
+    for (asked, what) in [
+        (json!({"verb": "trace", "slug": "/nowhere"}), "no page"),
+        (
+            json!({"verb": "trace", "document_id": "nobody"}),
+            "nothing is known",
+        ),
+        (json!({"verb": "show", "event_id": "evt_none"}), "no event"),
+    ] {
+        let error = both.try_ask(asked).await.unwrap_err();
+        assert_eq!(error.answer().unwrap()["error"]["code"], "not_found");
+        assert!(error.to_string().contains(what), "{error}");
+    }
+}
+
+fn rebuild() -> Value {
+    json!({"verb": "rebuild", "requester": "somebody", "reason": "a test", "dry_run": false})
+}
+
+#[tokio::test(start_paused = true)]
+async fn rebuild_builds_routes_and_edges_and_then_writes_nothing() {
+    let both = Both::new();
+    both.write("page", "page-1", Some("/a"), &["banner-1"]);
+    both.write("page", "page-2", Some("/b"), &[]);
+    both.write("banner", "banner-1", None, &[]);
+    let answer = both.ask(rebuild()).await;
+    assert_eq!(answer["done"], json!(true));
+    assert_eq!(
+        (&answer["progress"]["documents"], &answer["progress"]["written"]),
+        (&json!(3), &json!(2)),
+        "{answer}"
+    );
+    assert_eq!(both.slugs_of("page-1").await, ["/a"]);
+    let again = both.ask(rebuild()).await;
+    assert_eq!(
+        (&again["progress"]["written"], &again["progress"]["handed_over"]),
+        (&json!(0), &json!(0))
+    );
+    assert!(both.world.ledger.all_items().is_empty(), "no events, no purges");
+    // The edges are there: the banner's first edit refreshes the page.
+    both.publish("banner", "banner-1", None, &[]).await;
+    let traced = both.ask(json!({"verb": "trace", "slug": "/a"})).await;
+    assert_eq!(traced["purged"][0]["because_of"], "banner-1");
+}
+
+#[tokio::test(start_paused = true)]
+async fn law_8_rebuild_hands_over_what_moves_or_ends_so_that_it_is_purged() {
+    let both = Both::new();
+    for (id, slug) in [("moved", "/old"), ("gone", "/gone"), ("same", "/same")] {
+        both.publish("page", id, Some(slug), &[]).await;
+    }
+    // No webhook tells of these.
+    both.write("page", "moved", Some("/new"), &[]);
+    both.world.lake.delete("gone");
+    let answer = both.ask(rebuild()).await;
+    assert_eq!(answer["progress"]["handed_over"], json!(2), "{answer}");
+    assert_eq!(
+        both.slugs_of("moved").await,
+        ["/old"],
+        "not before its purge is planned"
+    );
+    both.world.drain(20).await;
+    let purged: BTreeSet<String> = both.world.slugs(Layer::Storefront).into_iter().collect();
+    assert_eq!(purged, ["/gone", "/new", "/old"].map(str::to_owned).into());
+    assert_eq!(both.slugs_of("moved").await, ["/new"]);
+    assert!(both.slugs_of("gone").await.is_empty());
+    let answer = both.ask(rebuild()).await;
+    assert_eq!(answer["progress"]["handed_over"], json!(0), "{answer}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn law_9_rebuild_never_writes_over_a_newer_revision() {
+    let both = Both::new();
+    both.publish("page", "page-1", Some("/a"), &[]).await;
+    tokio::time::advance(Duration::from_secs(60)).await;
+    both.publish("page", "page-1", Some("/b"), &[]).await;
+    // The index rebuild reads lags behind: it shows the document as it was.
+    both.world.lake.set_second(Some(world::START));
+    both.write("page", "page-1", Some("/a"), &[]);
+    both.world.lake.set_second(None);
+    let answer = both.ask(rebuild()).await;
+    assert_eq!(
+        (
+            &answer["progress"]["left"],
+            &answer["progress"]["written"],
+            &answer["progress"]["handed_over"]
+        ),
+        (&json!(1), &json!(0), &json!(0)),
+        "{answer}"
+    );
+    assert_eq!(both.slugs_of("page-1").await, ["/b"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn rebuild_resumes_where_it_stopped() {
+    let both = Both::new();
+    for number in 0..450 {
+        both.write(
+            "page",
+            &format!("page-{number:03}"),
+            Some(&format!("/{number}")),
+            &[],
+        );
+    }
+    *both.operator.source.slow.lock().unwrap() = Duration::from_secs(100);
+    let ask = || async {
+        let deadline = Deadline::after(Duration::from_secs(110));
+        both.operator.handle(&rebuild(), deadline).await.unwrap()
+    };
+    let first = ask().await;
+    assert_eq!(
+        (&first["done"], &first["progress"]["written"]),
+        (&json!(false), &json!(200))
+    );
+    let second = ask().await;
+    assert_eq!(
+        (&second["done"], &second["progress"]["written"]),
+        (&json!(false), &json!(400))
+    );
+    ask().await;
+    let last = ask().await;
+    assert_eq!(
+        (&last["done"], &last["progress"]["written"]),
+        (&json!(true), &json!(450)),
+        "{last}"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn rebuild_of_a_type_or_of_ids_touches_no_other() {
+    let both = Both::new();
+    both.write("page", "page-1", Some("/a"), &[]);
+    both.write("article", "article-1", Some("/b"), &[]);
+    both.write("page", "page-2", Some("/c"), &[]);
+    let mut ids = rebuild();
+    ids["ids"] = json!(["page-2", "never-was"]);
+    assert_eq!(both.ask(ids).await["progress"]["written"], json!(1));
+    let mut of_type = rebuild();
+    of_type["type"] = json!("article");
+    assert_eq!(both.ask(of_type).await["progress"]["written"], json!(1));
+    assert!(both.slugs_of("page-1").await.is_empty());
+    let mut component = rebuild();
+    component["type"] = json!("banner");
+    let error = both.try_ask(component).await.unwrap_err();
+    assert!(error.to_string().contains("[routed]"), "{error}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn law_14_a_document_without_an_event_can_be_reprocessed() {
+    let both = Both::new();
+    both.write("page", "page-1", Some("/a"), &[]);
+    both.ask(rebuild()).await;
+    let asked = json!({"verb": "reprocess", "document_id": "page-1", "requester": "somebody", "reason": "a test", "dry_run": false});
+    both.ask(asked).await;
+    both.world.drain(20).await;
+    assert_eq!(both.world.slugs(Layer::Storefront), ["/a"]);
+    let items = both.world.ledger.all_items();
+    assert!(
+        items
+            .iter()
+            .all(|item| item.kind == Kind::Reprocess && item.state == State::Applied)
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn drafts_are_not_reprocessed() {
+    let both = Both::new();
+    let observation = Observation {
+        dataset: "production".to_owned(),
+        document_id: "drafts.page-1".to_owned(),
+        document_type: Some("page".to_owned()),
+        class: ledger::item::Class::Write,
+        seen: None,
+        slugs: vec![],
+    };
+    let decision = Decision::Ignored {
+        reason: "draft_or_version".to_owned(),
+    };
+    let now = platform::Clock::now(&both.world.clock);
+    let event = NewEvent::observed(&observation, decision, now, &ledger_settings());
+    let soon = Deadline::after(Duration::from_secs(5));
+    both.world.ledger.record(&event, soon).await.unwrap();
+    let error = both.try_ask(reprocess(event.event_id())).await.unwrap_err();
+    assert_eq!(error.answer().unwrap()["error"]["code"], "refused");
+}
