@@ -70,9 +70,7 @@ impl World {
 
     /// The next visitor of a slug comes after a while.
     pub fn expect_visitor(self: &Arc<Self>, slug: usize) {
-        let wait = self.draw("visitors", |random| {
-            random.exponential(self.script.visits[slug])
-        });
+        let wait = self.draw("visitors", |random| random.exponential(self.script.visits[slug]));
         let world = self.clone();
         tokio::spawn(async move {
             pause(wait).await;

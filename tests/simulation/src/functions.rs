@@ -9,10 +9,9 @@ use std::{
 use aws_lambda_events::sqs::SqsEvent;
 use consumer::{document::Consumer, handler, settings::Settings, source::Observer};
 use ledger::{
-    item::{Origin, Status},
     record::{Decision, NewEvent},
     resend::ResendLimits,
-    store::{Outbox, Recorded, Recorder},
+    store::{LedgerError, Outbox, Recorded, Recorder},
 };
 use platform::{Deadline, Metrics};
 use relay::step::{Outgoing, Pipe, Queue, Relay};
@@ -24,7 +23,7 @@ use crate::{
     ports::Hands,
     process::{Process, pause},
     random::Random,
-    script::Edit,
+    script::{Edit, Hook},
     targets::targets,
     transport::Queued,
     world::{Clock, World},
@@ -69,28 +68,18 @@ impl World {
             let version = (edit.document, change.index);
             tokio::spawn(async move {
                 pause(delay).await;
-                world
-                    .accept(&body, Origin::Webhook, hook.skew, hook.commit, Some(version))
-                    .await;
+                world.accept(&body, &hook, version).await;
             });
         }
     }
 
     /// A verified delivery is recorded, as the webhook does it.
-    pub async fn accept(
-        self: &Arc<Self>,
-        body: &Value,
-        origin: Origin,
-        skew: f64,
-        commit: f64,
-        version: Option<(usize, usize)>,
-    ) {
+    async fn accept(self: &Arc<Self>, body: &Value, hook: &Hook, version: (usize, usize)) {
         let raw = body.to_string().into_bytes();
-        let clock = self.clock(skew);
         let signed_at = SignedAt((lake::START as u64 + self.seconds() as u64) * 1000);
         let delivery = Delivery::read(&raw, &BTreeMap::new(), signed_at);
-        let received_at = platform::Clock::now(&clock);
-        let mut event = NewEvent::from_delivery(
+        let received_at = platform::Clock::now(&self.clock(hook.skew));
+        let event = NewEvent::from_delivery(
             delivery,
             raw,
             "current",
@@ -99,31 +88,48 @@ impl World {
             &self.settings,
             None,
         );
-        event.record.source = origin;
-        event.item.source = origin;
-        pause(commit).await;
-        let recorded = self.ledger.record(&event, Deadline::after(TIMEOUT)).await;
-        if let Some(version) = version {
-            self.lake_mut(|lake| lake.delivered.insert(version));
+        pause(hook.commit).await;
+        if let Err(error) = self.record(&event, Deadline::after(TIMEOUT)).await {
+            self.problem(format!("record: {error}"));
         }
+        self.lake_mut(|lake| lake.delivered.insert(version));
+    }
+
+    /// An event is committed, and the stream shows what was inserted.
+    pub async fn record(
+        self: &Arc<Self>,
+        event: &NewEvent,
+        deadline: Deadline,
+    ) -> Result<Recorded, LedgerError> {
+        let recorded = self.ledger.record(event, deadline).await?;
         self.noted(&event.item.pk);
-        self.learned(body);
         self.log(|| {
             format!(
-                "RECORDED {} {} by {origin:?}: {recorded:?} slugs {:?}",
+                "RECORDED {} {} by {:?}: {recorded:?} slugs {:?}",
                 self.name_of(&event.item.pk),
                 self.item(&event.item),
+                event.item.source,
                 event.item.slugs
             )
         });
         match recorded {
-            Ok(Recorded::New) => {
+            Recorded::New => {
                 self.count("events", 1);
                 self.inserted(&event.item);
             }
-            Ok(Recorded::Duplicate) => self.count("duplicates", 1),
-            Err(error) => self.problem(format!("record: {error}")),
+            Recorded::Duplicate => {
+                self.count("duplicates", 1);
+                // It may have brought an item of its own (law 8).
+                let items = self.ledger.all_items();
+                for item in items.iter().filter(|item| item.pk == event.item.pk) {
+                    if !self.is_inserted(item) {
+                        self.count("said again", 1);
+                        self.inserted(item);
+                    }
+                }
+            }
         }
+        Ok(recorded)
     }
 
     /// The consumer is invoked with a batch; the ids of the messages that failed, or none if it gave no answer.
@@ -245,14 +251,6 @@ impl World {
         if let Ok(Ok(summary)) = tokio::time::timeout(TIMEOUT, process.run(step)).await {
             self.count("resent", summary.resent as usize);
         }
-    }
-
-    /// True while an item of the document will be woken again by itself.
-    pub fn is_ready(&self, document_key: &str) -> bool {
-        self.ledger
-            .all_items()
-            .iter()
-            .any(|item| item.pk == document_key && item.status == Some(Status::Ready))
     }
 }
 

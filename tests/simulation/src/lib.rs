@@ -1,4 +1,4 @@
-//! Random histories: the real decision code of webhook, ledger, consumer and relay, over the ledger and the routes in memory, on
+//! Random histories: the real decision code of webhook, ledger, consumer, relay and reconcile, over the ledger and the routes in memory, on
 //! virtual time, with everything around it modelled: Sanity and its lagging index, stream, Pipe and FIFO queue, processes that die
 //! or freeze at any await, failing targets, three layers of caches and the visitors that fill them.
 //!
@@ -9,12 +9,12 @@ pub mod caches;
 pub mod config;
 pub mod functions;
 pub mod history;
+pub mod jobs;
 pub mod lake;
 pub mod ports;
 pub mod process;
 pub mod random;
 pub mod script;
-pub mod stand_in;
 pub mod table;
 pub mod targets;
 pub mod transport;

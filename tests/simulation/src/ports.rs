@@ -1,7 +1,8 @@
 //! What a process calls: the ledger, the routes and the source, each call taking its time and possibly being the last.
 
 use std::{
-    collections::BTreeSet,
+    collections::{BTreeMap, BTreeSet},
+    future::Future,
     sync::{Arc, Mutex, PoisonError},
 };
 
@@ -9,17 +10,23 @@ use consumer::source::{Shown, Source, SourceError};
 use ledger::{
     item::{OutboxItem, Seen},
     plan::PlanChunk,
-    record::rfc3339,
+    record::{NewEvent, rfc3339},
     store::{
         Advance, Breakers, Deferral, DocumentState, Documents, DueCursor, DuePage, LedgerError, Mark, Outbox,
-        Ready, Written, memory::MemoryLedger,
+        Ready, Recorded, Recorder, Written,
+        jobs::{Bookmarks, Wakes},
+        memory::MemoryLedger,
     },
 };
 use platform::Deadline;
+use reconcile::source as reconciled;
 use routing::{
     DocumentRef, Entry, RouteChange, RouteName, RouteStore, StoreError,
     config::RoutingQuery,
-    store::{Dependants, Outcome, Pointer},
+    store::{
+        Dependants, Outcome, Pointer,
+        walk::{KnownPage, RouteWalk},
+    },
 };
 use serde_json::{Value, json};
 use time::OffsetDateTime;
@@ -86,8 +93,6 @@ impl Hands {
         Ok(())
     }
 }
-
-use std::future::Future;
 
 impl Documents for Hands {
     async fn read(&self, document_key: &str, sort_key: &str) -> Result<DocumentState, LedgerError> {
@@ -292,6 +297,53 @@ impl Outbox for Hands {
     }
 }
 
+impl Recorder for Hands {
+    async fn record(&self, event: &NewEvent, deadline: Deadline) -> Result<Recorded, LedgerError> {
+        self.ask(WRITE, self.world.record(event, deadline)).await
+    }
+
+    async fn count_delivery(&self, event: &NewEvent) -> Result<(), LedgerError> {
+        self.ask(WRITE, self.ledger().count_delivery(event)).await
+    }
+}
+
+impl Bookmarks for Hands {
+    async fn bookmark(&self, job: &str) -> Result<(u64, Option<String>), LedgerError> {
+        self.ask(READ, self.ledger().bookmark(job)).await
+    }
+
+    async fn set_bookmark(&self, job: &str, version: u64, state: &str) -> Result<Written, LedgerError> {
+        self.ask(WRITE, self.ledger().set_bookmark(job, version, state))
+            .await
+    }
+}
+
+impl Wakes for Hands {
+    async fn wake(&self, item: &OutboxItem) -> Result<Written, LedgerError> {
+        self.ask(WRITE, async {
+            let written = self.ledger().wake(item).await?;
+            if written == Written::Done {
+                self.world.inserted(item);
+            }
+            Ok(written)
+        })
+        .await
+    }
+}
+
+impl RouteWalk for Hands {
+    async fn known(
+        &self,
+        from: Option<&str>,
+        items: u32,
+        deadline: &Deadline,
+    ) -> Result<KnownPage, StoreError> {
+        self.process
+            .call(READ, self.world.routes.known(from, items, deadline))
+            .await
+    }
+}
+
 impl RouteStore for Hands {
     async fn routes_of(&self, document: &DocumentRef, deadline: &Deadline) -> Result<Vec<Entry>, StoreError> {
         self.process
@@ -404,7 +456,79 @@ impl Source for Hands {
     }
 }
 
+impl reconciled::Lake for Hands {
+    async fn changed(
+        &self,
+        _: &str,
+        after: &reconciled::Place,
+        limit: usize,
+        _: Deadline,
+    ) -> Result<Vec<reconciled::Shown>, reconciled::SourceError> {
+        self.asked().await.map_err(retold)?;
+        let mut shown = self.all_shown();
+        shown.retain(|shown| shown.place > *after);
+        shown.sort_by(|one, other| one.place.cmp(&other.place));
+        shown.truncate(limit);
+        self.answered().await;
+        Ok(shown)
+    }
+
+    async fn newest(&self, _: &str, _: Deadline) -> Result<Option<String>, reconciled::SourceError> {
+        self.asked().await.map_err(retold)?;
+        let newest = self.all_shown().into_iter().map(|shown| shown.place.at).max();
+        self.answered().await;
+        Ok(newest)
+    }
+
+    async fn shown(
+        &self,
+        _: &str,
+        ids: &[String],
+        _: Deadline,
+    ) -> Result<BTreeMap<String, reconciled::Shown>, reconciled::SourceError> {
+        self.asked().await.map_err(retold)?;
+        let mut shown = self.all_shown();
+        shown.retain(|shown| ids.contains(&shown.place.id));
+        self.answered().await;
+        Ok(shown
+            .into_iter()
+            .map(|shown| (shown.place.id.clone(), shown))
+            .collect())
+    }
+}
+
+fn retold(error: SourceError) -> reconciled::SourceError {
+    reconciled::SourceError {
+        what: error.what,
+        retry_after: error.retry_after,
+    }
+}
+
 impl Hands {
+    /// Every document as reconcile is shown it.
+    fn all_shown(&self) -> Vec<reconciled::Shown> {
+        let config = &self.world.config;
+        let ids = (0..config.pages + config.components).map(|document| lake::id(config, document));
+        ids.filter_map(|id| {
+            let (document, version) = self.visible(&id)?;
+            let slug = version.content?.slug.map(lake::slug_name);
+            let at = OffsetDateTime::from_unix_timestamp(version.second).ok()?;
+            Some(reconciled::Shown {
+                place: reconciled::Place {
+                    at: rfc3339(at).replace(".000Z", "Z"),
+                    id,
+                },
+                document_type: lake::kind(config, document).to_owned(),
+                seen: Seen {
+                    revision: version.revision?,
+                    second: version.second,
+                },
+                slug,
+            })
+        })
+        .collect()
+    }
+
     async fn asked(&self) -> Result<(), SourceError> {
         self.process.call((0.01, 0.1), async {}).await;
         if self
@@ -427,9 +551,10 @@ impl Hands {
     fn visible(&self, id: &str) -> Option<(usize, lake::Version)> {
         let document = lake::document(&self.world.config, id)?;
         let now = self.world.seconds();
-        let version = self
-            .process
-            .draw(|random| self.world.lake(|lake| lake.visible(document, now, random).clone()));
+        let version = self.process.draw(|random| {
+            self.world
+                .lake(|lake| lake.visible(document, now, random).clone())
+        });
         Some((document, version))
     }
 

@@ -61,7 +61,9 @@ impl Target for CacheTarget {
                 process.call((0.3, 0.8), async {}).await;
             }
             calls += 1;
-            out = process.call((0.05, 0.3), async { self.call(&mut left, chance) }).await;
+            out = process
+                .call((0.05, 0.3), async { self.call(&mut left, chance) })
+                .await;
             if left.is_empty() {
                 break;
             }
@@ -98,7 +100,8 @@ impl CacheTarget {
             .outage
             .as_ref()
             .is_some_and(|((from, until), layers)| {
-                (*from..=*until).contains(&world.seconds()) && place.is_some_and(|place| layers.contains(&place))
+                (*from..=*until).contains(&world.seconds())
+                    && place.is_some_and(|place| layers.contains(&place))
             });
         if down || process.draw(|random| random.chance(chance)) {
             world.log(|| format!("    {} is out", self.name));

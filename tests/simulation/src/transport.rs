@@ -51,6 +51,7 @@ pub struct Queued {
 impl World {
     /// The stream shows an insert to the Pipe.
     pub fn inserted(self: &Arc<Self>, item: &OutboxItem) {
+        self.note_insert(item);
         if let Some(next) = item.next_attempt {
             self.relay_due(next);
         }
@@ -117,19 +118,15 @@ impl World {
             }
             queue.taken.insert(name.clone(), now);
             queue.serial += 1;
-            queue
-                .groups
-                .entry(group.clone())
-                .or_default()
-                .push_back(Queued {
-                    id: format!("m{}", queue.serial),
-                    body,
-                    name: name.clone(),
-                    group: group.clone(),
-                    visible_at: now + DELAY,
-                    receives: 0,
-                    in_flight: false,
-                });
+            queue.groups.entry(group.clone()).or_default().push_back(Queued {
+                id: format!("m{}", queue.serial),
+                body,
+                name: name.clone(),
+                group: group.clone(),
+                visible_at: now + DELAY,
+                receives: 0,
+                in_flight: false,
+            });
             true
         });
         self.log(|| format!("  queue {} {name}", if delayed { "takes" } else { "swallows" }));
@@ -194,7 +191,10 @@ impl World {
             });
         }
         let first = &batch[0];
-        let mut random = Random::new(self.seed, &format!("invocation {} {}", first.name, first.receives));
+        let mut random = Random::new(
+            self.seed,
+            &format!("invocation {} {}", first.name, first.receives),
+        );
         pause(random.exponential(0.2)).await;
         let event = sqs_event(&batch);
         let failed = self.invoke(&batch, event, random).await;

@@ -64,7 +64,7 @@ pub struct World {
 struct Rest {
     streams: BTreeMap<String, Random>,
     relay_at: Option<i64>,
-    known: BTreeSet<String>,
+    inserted: BTreeSet<(String, String)>,
     counts: BTreeMap<&'static str, usize>,
     problems: Vec<String>,
     log: Vec<String>,
@@ -107,7 +107,11 @@ pub fn run(seed: u64, config: &Config, script: &Script, traced: bool) -> Outcome
     runtime.block_on(async {
         let world = Arc::new(World::new(seed, config, script, routes_config, traced));
         world.begin().await;
-        pause(world.script.end + QUIET - world.seconds()).await;
+        tokio::select! {
+            biased;
+            () = pause(world.script.end + QUIET - world.seconds()) => {}
+            () = world.clone().reconcile() => {}
+        }
         let verdict = world.verdict().await;
         let mut rest = world.rest();
         Outcome {
@@ -160,6 +164,7 @@ impl World {
         for document in 0..self.lake(|lake| lake.documents()) {
             self.known_before(document).await;
         }
+        self.reconciled_before().await;
         for edit in self.script.edits.clone() {
             let world = self.clone();
             tokio::spawn(async move {
@@ -181,8 +186,6 @@ impl World {
         if self.config.evict {
             tokio::spawn(self.clone().evict());
         }
-        tokio::spawn(self.clone().reconcile());
-        tokio::spawn(self.clone().sweep());
     }
 
     async fn known_before(&self, document: usize) {
@@ -212,7 +215,7 @@ impl World {
             let write = model::RouteWrite {
                 add_edges: route.dependencies.clone(),
                 route,
-                expected_version: None,
+                replaces: None,
                 remove_edges: vec![],
                 old_slug: None,
             };
@@ -366,14 +369,14 @@ impl World {
         )
     }
 
-    /// Whether the ledger has an event of this revision.
-    pub fn knows(&self, document: usize, revision: Option<&str>, class: &str) -> bool {
-        let name = format!(
-            "{} {} {class}",
-            lake::id(&self.config, document),
-            revision.unwrap_or("")
-        );
-        self.rest().known.contains(&name)
+    /// The stream has shown this item.
+    pub fn note_insert(&self, item: &OutboxItem) {
+        self.rest().inserted.insert((item.pk.clone(), item.sk.clone()));
+    }
+
+    /// Whether the stream has shown this item.
+    pub fn is_inserted(&self, item: &OutboxItem) -> bool {
+        self.rest().inserted.contains(&(item.pk.clone(), item.sk.clone()))
     }
 
     /// A partition has changed.
@@ -408,17 +411,5 @@ impl World {
         let snapshots = rest.snapshots.get(document_key)?;
         let held = snapshots.iter().rev().find(|(at, _)| *at <= then);
         Some(held.map(|(_, state)| state.clone()).unwrap_or_default())
-    }
-
-    /// The ledger has an event of this body.
-    pub fn learned(&self, body: &serde_json::Value) {
-        let text = |field: &str| body[field].as_str().unwrap_or("").to_owned();
-        let class = if text("operation") == "delete" {
-            "delete"
-        } else {
-            "write"
-        };
-        let name = format!("{} {} {class}", text("_id"), text("_rev"));
-        self.rest().known.insert(name);
     }
 }

@@ -1,0 +1,68 @@
+//! A bounded number of random histories of every fault configuration; `make rig` runs many more.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "a test may stop at the first surprise"
+)]
+
+use simulation::{config::NAMES, history::History, table};
+
+/// Histories a configuration.
+const HISTORIES: u64 = 16;
+/// The caches that drop entries by themselves break a promise that nobody gave, see the README.
+const NOT_PROMISED: [&str; 1] = ["evict"];
+
+#[test]
+fn random_histories_break_no_law() {
+    let mut failures = Vec::new();
+    for config in NAMES.iter().filter(|name| !NOT_PROMISED.contains(name)) {
+        let sum = table::run(config, 1_000_000, HISTORIES, 2).unwrap();
+        assert_eq!(sum.histories, HISTORIES);
+        if let Some(seed) = sum.bad.first() {
+            let (smallest, verdict) = History::new(*seed, config).shrink().unwrap();
+            failures.push(format!("{}\n{verdict:#?}", smallest.command()));
+        }
+    }
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
+}
+
+#[test]
+fn the_same_seed_is_the_same_history() {
+    for config in ["worst", "timeless", "by-type"] {
+        let run = || History::new(7, config).run(true).unwrap();
+        let (one, two) = (run(), run());
+        assert!(one.log.len() > 100);
+        assert_eq!(one.log, two.log);
+        assert_eq!(one.verdict, two.verdict);
+    }
+}
+
+#[test]
+fn other_seeds_are_other_histories() {
+    let log = |seed| History::new(seed, "healthy").run(true).unwrap().log;
+    assert_ne!(log(1), log(2));
+}
+
+/// A history that runs without its faults happening proves nothing.
+#[test]
+fn every_fault_strikes() {
+    let count = |config: &str, name: &str| {
+        let sum = table::run(config, 0, 12, 2).unwrap();
+        sum.counts.get(name).copied().unwrap_or_default()
+    };
+    for (config, name) in [
+        ("crash-3", "deaths"),
+        ("frozen", "timeouts"),
+        ("late-hooks", "duplicates"),
+        ("lost-15", "reconciled"),
+        ("pipe-stopped", "trimmed"),
+        ("target-out", "resent"),
+        ("reprocess", "reprocessed"),
+        ("busy", "failed records"),
+        ("all", "swallowed"),
+        ("crash-3", "dead letters"),
+    ] {
+        assert!(count(config, name) > 0, "{config}: no {name}");
+    }
+}
