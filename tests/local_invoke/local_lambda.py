@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import image
+from container_log import ContainerLog
 from stack.aws import ROOT_KEY, ROOT_SECRET
 from stack.places import LOCAL, REGION, ROOT, SAM_BIN
 
@@ -41,7 +42,8 @@ class Answer:
 class LocalLambda:
     """Calls the functions of a built template in containers."""
 
-    def __init__(self, template: Path, endpoint: str, parameters: dict, variables: dict):
+    def __init__(self, engine, template: Path, endpoint: str, parameters: dict, variables: dict):
+        self._engine = engine
         self._template = template
         self._endpoint = endpoint
         self._parameters = [f"ParameterKey={name},ParameterValue={value}" for name, value in parameters.items()]
@@ -74,23 +76,26 @@ class LocalLambda:
             **({"DOCKER_HOST": os.environ["DOCKER_HOST"]} if "DOCKER_HOST" in os.environ else {}),
         }
         begin = time.monotonic()
-        run = subprocess.run(
-            self.command(function, event, variables), cwd=ROOT, env=environment, stdin=subprocess.DEVNULL,
-            capture_output=True, text=True, encoding="utf-8", errors="replace", timeout=TIMEOUT_SECONDS, check=False,
-        )
-        return read(run.returncode, run.stdout, run.stderr, time.monotonic() - begin)
+        with ContainerLog(self._engine, function) as log:
+            run = subprocess.run(
+                self.command(function, event, variables), cwd=ROOT, env=environment, stdin=subprocess.DEVNULL,
+                capture_output=True, text=True, encoding="utf-8", errors="replace", timeout=TIMEOUT_SECONDS, check=False,
+            )
+        return read(run.returncode, run.stdout, run.stderr, log.text, time.monotonic() - begin)
 
 
-def read(status: int, answer: str, output: str, seconds: float) -> Answer:
-    """Reads what SAM printed: the function's answer on its standard output, everything else on the other one."""
+def read(status: int, answer: str, said: str, printed: str, seconds: float) -> Answer:
+    """Reads a call's outcome: SAM's status, the function's answer on SAM's standard output, what SAM said on the other one
+    (with some of the container's lines among it), and what the container printed."""
 
     def failed(why):
-        return FunctionFailed(f"{why}\n--- answer\n{answer}\n--- output\n{output}")
+        return FunctionFailed(f"{why}\n--- answer\n{answer}\n--- SAM\n{said}\n--- container\n{printed}")
 
     if status != 0:
         raise failed(f"sam local invoke ended with {status}")
-    if found := FAILURES.search(output) or FAILURES.search(answer):
-        raise failed(f"the function failed: {found.group(0)}")
+    for text in (said, printed, answer):
+        if found := FAILURES.search(text):
+            raise failed(f"the function failed: {found.group(0)}")
     lines = [line for line in answer.splitlines() if line.strip()]
     if not lines:
         raise failed("the function gave no answer")
@@ -100,7 +105,7 @@ def read(status: int, answer: str, output: str, seconds: float) -> Answer:
         raise failed("the function's answer is not JSON") from error
     if isinstance(result, dict) and ("errorType" in result or "errorMessage" in result):
         raise failed("the function answered with an error")
-    return Answer(result, output, seconds, metrics_of(output))
+    return Answer(result, printed, seconds, metrics_of(printed))
 
 
 def metrics_of(output: str) -> dict:

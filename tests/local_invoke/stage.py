@@ -73,7 +73,7 @@ class Stage:
         self._closing.append(lambda: image.remove(engine))
         image.prepare(engine, bridge.open(emulator.port))
         self.functions = LocalLambda(
-            self._template, emulator.endpoint, parameters=self._parameters(reach), variables=self._variables()
+            engine, self._template, emulator.endpoint, parameters=self._parameters(reach), variables=self._variables()
         )
 
     def _parameters(self, reach):

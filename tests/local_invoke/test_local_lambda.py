@@ -7,10 +7,10 @@ GOOD = 'START RequestId: 1\n{"_aws":{"CloudWatchMetrics":[{"Metrics":[{"Name":"A
 
 
 def test_an_answer_is_the_last_line_of_standard_output():
-    answer = read(0, '\n{"statusCode": 200, "body": "{\\"errorType\\":1}"}\n', GOOD, 1.0)
+    answer = read(0, '\n{"statusCode": 200, "body": "{\\"errorType\\":1}"}\n', "", GOOD, 1.0)
     assert answer.result["statusCode"] == 200
     assert answer.metrics == {"A": 3}
-    assert read(0, "null", GOOD, 1.0).result is None
+    assert read(0, "null", "", GOOD, 1.0).result is None
 
 
 @pytest.mark.parametrize(
@@ -28,8 +28,9 @@ def test_an_answer_is_the_last_line_of_standard_output():
     ],
 )
 def test_a_failure_is_a_failure(status, answer, output):
-    with pytest.raises(FunctionFailed):
-        read(status, answer, output, 1.0)
+    for said, printed in [(output, ""), ("", output)]:
+        with pytest.raises(FunctionFailed):
+            read(status, answer, said, printed, 1.0)
 
 
 def test_other_lines_are_no_metrics():
