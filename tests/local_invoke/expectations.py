@@ -201,7 +201,7 @@ EXPECTED = {
     ),
     "operator-trace": Asked({"document_id": "product-moka", "plan": {"owed": []}}, after=("batch-from-pipe",)),
     "operator-trace-slug": Asked(
-        {"slug": "/moka-pot", "pages": [{"document_id": "product-moka", "route": "default"}]},
+        {"slug": "/moka-express", "pages": [{"document_id": "product-moka", "route": "default"}]},
         after=("batch-from-pipe",),
     ),
     "operator-reprocess-dry-run": Asked({"dry_run": True, "count": 1}, after=("batch-from-pipe",)),

@@ -220,7 +220,7 @@ def operator_samples() -> dict:
         "operator-list": {"verb": "list", "state": "in_review", "limit": 50},
         "operator-show": {"verb": "show", "event_id": moka},
         "operator-trace": {"verb": "trace", "document_id": "product-moka"},
-        "operator-trace-slug": {"verb": "trace", "slug": "/moka-pot"},
+        "operator-trace-slug": {"verb": "trace", "slug": "/moka-express"},
         "operator-reprocess-dry-run": {"verb": "reprocess", "event_id": moka, **who},
         "operator-reprocess": {"verb": "reprocess", "event_id": moka, **who, "dry_run": False},
         "operator-reprocess-state": {"verb": "reprocess", "state": "dead", "type": "product", "limit": 20, **who},
