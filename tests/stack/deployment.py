@@ -26,8 +26,8 @@ class SamFailed(RuntimeError):
 
 @contextmanager
 def built(log: Path):
-    """`tests/build.sh`, which is `sam build`; inside, what was built stays as it is. Cargo decides what to compile: with nothing changed this
-    takes two seconds.
+    """`tests/build.sh`, which is `sam build`; inside, what was built stays as it is. Cargo decides what to compile:
+    with nothing changed this takes two seconds.
 
     One at a time on this machine, since all builds share one folder, which each of them empties first.
     """
