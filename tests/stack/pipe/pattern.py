@@ -1,7 +1,7 @@
 """EventBridge filter patterns: the small part that is sure, everything else refused.
 
 Looked at first: `event-ruler` 0.3.0 on PyPI (equality and `exists` only, one native wheel per Python version, last
-release 2023); `quamina` is not on a registry this project may use. So this is a matcher of our own, and small.
+release 2023); `quamina` is for Go and has no Python package. So this is a matcher of our own, and small.
 
 A pattern that AWS takes but that means something else than it seems (one key twice: the last wins) is refused as well.
 """
