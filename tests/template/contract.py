@@ -1,6 +1,7 @@
 """What the rest of the project relies on: names that code, stack and operators share with the template."""
 
-FUNCTIONS = ("WebhookFunction", "ConsumerFunction", "RelayFunction", "ReconcileFunction", "OperatorFunction")
+FUNCTIONS = ("WebhookFunction", "ConsumerFunction", "RelayFunction", "ReconcileFunction", "OperatorFunction",
+             "DeadLettersFunction")
 
 ENVIRONMENT = {
     "WebhookFunction": """
@@ -26,6 +27,9 @@ ENVIRONMENT = {
         STAGE EVENTS_TABLE OUTBOX_TABLE ROUTES_TABLE TARGETS_SECRET_ARN SANITY_PROJECT_ID SANITY_DATASETS SANITY_API_URL
         SANITY_API_VERSION MESSAGE_GROUP READY_SHARDS OUTBOX_GRACE_SECONDS RETENTION_DAYS LOCAL_TARGETS_SECRET
     """.split(),
+    "DeadLettersFunction": """
+        STAGE OUTBOX_TABLE QUEUE_DEAD_LETTERS_URL PIPE_DEAD_LETTERS_URL TOPIC_ARN OPERATOR_FUNCTION READY_SHARDS
+    """.split(),
 }
 
 PARAMETERS = """
@@ -40,7 +44,7 @@ PARAMETERS = """
 OUTPUTS = """
     WebhookUrl EventsTable OutboxTable RoutesTable WebhookSecretArn TargetsSecretArn DashboardUrl RevalidateQueueUrl
     RevalidateDeadLetterQueueUrl PipeDeadLetterQueueUrl PipeName ConsumerFunction RelayFunction WebhookFunction
-    ReconcileFunction OperatorFunction
+    ReconcileFunction OperatorFunction DeadLettersFunction
 """.split()
 
 # Metrics that the functions write, namespace Cascata, dimension Stage.
@@ -59,10 +63,11 @@ CONSUMER_METRICS = set(
 SCHEDULE_METRICS = set(
     """
     OutboxReady OutboxOldestReadyAge OutboxDied OutboxResent OutboxSettled PipeRunning ReconcileRuns SweepsCompleted
+    DeadLetterRuns
     """.split()
 )
 # Written by the same schedules; that those do not run is another alarm's business.
-JOB_METRICS = set("EventsReconciled SanityReads PlansWoken".split())
+JOB_METRICS = set("EventsReconciled SanityReads PlansWoken DeadLetters EventsFailed ForeignLetters".split())
 OPERATOR_METRICS = set("EventsReprocessed EventsSettledByHand".split())
 METRICS = WEBHOOK_METRICS | CONSUMER_METRICS | SCHEDULE_METRICS | JOB_METRICS | OPERATOR_METRICS
 
@@ -147,6 +152,16 @@ RIGHTS = {
         "${TargetsSecret.Id}": {"secretsmanager:GetSecretValue"},
         "${OperatorLogGroup.Arn}": _WRITE_LOG,
     },
+    "DeadLettersRole": {
+        "${OutboxTable.Arn}/index/ready": {"dynamodb:Query"},
+        "${OutboxTable.Arn}": {"dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:UpdateItem"},
+        "${RevalidateDeadLetterQueue.Arn}": {"sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:ChangeMessageVisibility"},
+        "${PipeDeadLetterQueue.Arn}": {"sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:ChangeMessageVisibility"},
+        "${AlarmTopic}": {"sns:Publish"},
+        "${AlarmKey.Arn}": {"kms:Decrypt", "kms:GenerateDataKey"},
+        "${DeadLettersLogGroup.Arn}": _WRITE_LOG,
+    },
+    "DeadLettersScheduleRole": {"${DeadLettersFunction.Arn}": {"lambda:InvokeFunction"}},
     "OutboxPipeRole": {
         "${OutboxTable.StreamArn}": {
             "dynamodb:DescribeStream",
@@ -167,9 +182,11 @@ TRUST = {
     "ReconcileRole": "lambda.amazonaws.com",
     "ReconcileScheduleRole": "scheduler.amazonaws.com",
     "OperatorRole": "lambda.amazonaws.com",
+    "DeadLettersRole": "lambda.amazonaws.com",
+    "DeadLettersScheduleRole": "scheduler.amazonaws.com",
 }
 # How often each schedule runs what.
-SCHEDULES = {"RelayFunction": "rate(1 minute)", "ReconcileFunction": "rate(15 minutes)"}
+SCHEDULES = {"RelayFunction": "rate(1 minute)", "ReconcileFunction": "rate(15 minutes)", "DeadLettersFunction": "rate(5 minutes)"}
 # What evidence may be done to. Anything beyond could change or delete it.
 EVIDENCE_VERBS = {"dynamodb:PutItem", "dynamodb:GetItem"}
 
@@ -193,6 +210,7 @@ ALARMS = {
     ("Cascata", "ReconcileRuns", "Stage"),
     ("Cascata", "SweepsCompleted", "Stage"),
     ("Cascata", "EventsReconciled", "Stage"),
+    ("Cascata", "DeadLetterRuns", "Stage"),
     ("AWS/ApiGateway", "4xx", "HttpApi"),
     ("AWS/ApiGateway", "5xx", "HttpApi"),
 } | {("AWS/Lambda", metric, function) for metric in ("Errors", "Throttles") for function in FUNCTIONS}

@@ -84,7 +84,7 @@ def alarm_threshold(template):
                 yield f"{name} takes the {alarm.get('Statistic')}, which thins out a single one"
         elif alarm.get("MetricName") == "PipeRunning" and limit != ("LessThanThreshold", 1):
             yield f"{name} is not raised by a Pipe that does not run"
-        elif alarm.get("MetricName") in ("ReconcileRuns", "SweepsCompleted") and limit != ("LessThanThreshold", 1):
+        elif alarm.get("MetricName") in ("ReconcileRuns", "SweepsCompleted", "DeadLetterRuns") and limit != ("LessThanThreshold", 1):
             yield f"{name} is not raised by a job that does not come to its end"
 
 

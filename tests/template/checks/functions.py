@@ -45,6 +45,7 @@ def function_timeout(template):
     limits = {
         "WebhookFunction": (30, "the API gives up after 30 s"),
         "RelayFunction": (60, "the next run begins after a minute"),
+        "DeadLettersFunction": (120, "a letter stays hidden for two minutes"),
         "ReconcileFunction": (900, "the next run begins after a quarter of an hour"),
     }
     for name, (limit, why) in limits.items():

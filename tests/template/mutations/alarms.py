@@ -64,6 +64,7 @@ MUTATIONS = {
     ],
     "alarm-threshold": [
         ("alarm from the tenth dead letter", properties("RevalidateDeadLetterQueueAlarm", "Threshold"), 10),
+        ("alarm on jobs that end", properties("ReconcileStoppedAlarm", "ComparisonOperator"), "GreaterThanThreshold"),
         ("alarm only while it lasts", properties("OutboxDiedAlarm", "EvaluationPeriods"), 3),
         ("alarm on the average", properties("SignatureRefusedAlarm", "Statistic"), "Average"),
         (

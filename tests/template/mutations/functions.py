@@ -6,6 +6,7 @@ WEBHOOK = properties("WebhookFunction")
 CONSUMER = properties("ConsumerFunction")
 RELAY = properties("RelayFunction")
 RECONCILE = properties("ReconcileFunction")
+DEAD_LETTERS = properties("DeadLettersFunction")
 VARIABLES = "Environment.Variables"
 RESOLVED = "{{resolve:secretsmanager:${WebhookSecret}}}"
 
@@ -20,6 +21,7 @@ MUTATIONS = {
     "function-timeout": [
         ("webhook slower than the API", f"{WEBHOOK}.Timeout", 30),
         ("relay runs into the next run", f"{RELAY}.Timeout", 60),
+        ("dead letters seen twice in one run", f"{DEAD_LETTERS}.Timeout", 120),
         ("reconcile runs into the next run", f"{RECONCILE}.Timeout", 900),
     ],
     "function-reserved-concurrency": [
