@@ -219,13 +219,13 @@ fn write(mut route: Route, before: Option<&Entry>) -> RouteChange {
     let old_slug = live
         .map(|live| live.slug.clone())
         .filter(|slug| *slug != route.slug);
-    RouteChange::Write(RouteWrite {
+    RouteChange::Write(Box::new(RouteWrite {
         route,
         replaces: before.cloned(),
         add_edges,
         remove_edges,
         old_slug,
-    })
+    }))
 }
 
 fn removal(live: &Route, row: Option<&Row>) -> RouteChange {

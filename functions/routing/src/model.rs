@@ -185,7 +185,7 @@ impl Entry {
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum RouteChange {
     /// The page exists and something about it is new.
-    Write(RouteWrite),
+    Write(Box<RouteWrite>),
     /// The page no longer exists.
     Delete(RouteDelete),
 }

@@ -119,13 +119,13 @@ fn change() -> RouteChange {
         version: 1,
         ..route.clone()
     };
-    RouteChange::Write(RouteWrite {
+    RouteChange::Write(Box::new(RouteWrite {
         route,
         replaces: Some(Entry::Live(before)),
         add_edges: vec!["b1".into()],
         remove_edges: vec!["b2".into()],
         old_slug: Some("/old".into()),
-    })
+    }))
 }
 
 fn stored(change: &RouteChange) -> Value {

@@ -174,13 +174,13 @@ mod tests {
 
     fn change(added: usize, removed: usize) -> RouteChange {
         let ids = |prefix: &str, count| (0..count).map(|n| format!("{prefix}{n}")).collect();
-        RouteChange::Write(RouteWrite {
+        RouteChange::Write(Box::new(RouteWrite {
             route: page(8),
             replaces: Some(Entry::Live(page(7))),
             add_edges: ids("a", added),
             remove_edges: ids("r", removed),
             old_slug: Some("/old".into()),
-        })
+        }))
     }
 
     #[test]

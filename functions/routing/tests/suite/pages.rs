@@ -37,7 +37,7 @@ pub fn page(id: &str, route: &str, slug: &str, dependencies: &[&str], version: u
 pub fn write(before: Option<&Route>, after: &Route) -> RouteChange {
     let had: BTreeSet<&String> = before.into_iter().flat_map(|route| &route.dependencies).collect();
     let has: BTreeSet<&String> = after.dependencies.iter().collect();
-    RouteChange::Write(RouteWrite {
+    RouteChange::Write(Box::new(RouteWrite {
         route: after.clone(),
         replaces: before.cloned().map(Entry::Live),
         add_edges: has.difference(&had).map(ToString::to_string).collect(),
@@ -45,7 +45,7 @@ pub fn write(before: Option<&Route>, after: &Route) -> RouteChange {
         old_slug: before
             .map(|route| route.slug.clone())
             .filter(|slug| *slug != after.slug),
-    })
+    }))
 }
 
 pub fn gone(before: &Route) -> GoneRoute {
