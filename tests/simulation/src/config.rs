@@ -24,7 +24,7 @@ pub struct Switches {
     pub lagging_reads: bool,
     /// The HTML cache is purged first and the GraphQL cache last.
     pub outer_first: bool,
-    /// A plan is stored only after the routes were written.
+    /// The routes are written first, and the plan when the first purge has come back.
     pub routes_first: bool,
 }
 
@@ -256,6 +256,17 @@ impl Config {
         let number: f64 = value
             .parse()
             .map_err(|_| format!("{key}={value}: not a number"))?;
+        let size = match key {
+            "pages" => Some(&mut self.pages),
+            "components" => Some(&mut self.components),
+            "slugs" => Some(&mut self.slugs),
+            "most_edits" => Some(&mut self.most_edits),
+            _ => None,
+        };
+        if let Some(size) = size {
+            *size = number as usize;
+            return Ok(());
+        }
         match self.numbers().into_iter().find(|(name, _)| *name == key) {
             Some((_, place)) => *place = number,
             None => return Err(format!("no fault is called {key:?}")),

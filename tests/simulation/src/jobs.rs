@@ -82,7 +82,7 @@ impl World {
 
     /// An operator's reprocess of a document, as law 14 has it.
     pub async fn reprocess(self: Arc<Self>, at: f64, document: usize) {
-        pause(at).await;
+        pause(at - self.seconds()).await;
         let key = self.document_key(document);
         let Ok(state) = self.ledger.read(&key, "").await else {
             return;

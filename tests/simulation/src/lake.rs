@@ -65,7 +65,7 @@ impl Lake {
                 visible: f64::NEG_INFINITY,
                 index: 0,
                 revision: content.as_ref().map(|_| format!("{}-r0", id(config, document))),
-                second: BEFORE,
+                second: BEFORE - document as i64,
                 content: content.clone(),
             }]
         };

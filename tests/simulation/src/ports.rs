@@ -49,7 +49,7 @@ pub struct Hands {
     pub world: Arc<World>,
     /// Whose hands they are.
     pub process: Arc<Process>,
-    /// A plan that is held back until the routes are written ([`crate::config::Switches::routes_first`]).
+    /// A plan that is held back until routes are written and a purge came back ([`crate::config::Switches::routes_first`]).
     held_back: Arc<Mutex<Option<(String, u64, Vec<PlanChunk>)>>>,
 }
 
@@ -216,7 +216,6 @@ impl Documents for Hands {
 
 impl Breakers for Hands {
     async fn breaker(&self, target: &str) -> Result<(u64, Option<String>), LedgerError> {
-        self.let_through().await?;
         self.ask(BREAKER, self.ledger().breaker(target)).await
     }
 

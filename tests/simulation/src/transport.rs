@@ -92,15 +92,13 @@ impl World {
         }
     }
 
-    /// The id that the Pipe gives to the queue; as article 000 has it, a hash of the content.
+    /// The id that the Pipe gives to the queue; as article 000 has it, one of the content.
     fn deduplication_id(&self, item: &OutboxItem, name: &str) -> String {
-        let fingerprint = self
-            .config
-            .switches
-            .content_hash
-            .then(|| self.ledger.event(&item.event_id)?.content_fingerprint)
-            .flatten();
-        fingerprint.unwrap_or_else(|| name.to_owned())
+        if self.config.switches.content_hash {
+            format!("{} {:?} {:?}", item.pk, item.class, item.slugs)
+        } else {
+            name.to_owned()
+        }
     }
 
     /// The queue takes a message.

@@ -185,6 +185,7 @@ impl World {
             }
             let due = time::OffsetDateTime::from_unix_timestamp(item.accepted_at / 1000 + SLOW);
             if item.kind == Kind::Event
+                && item.accepted_at / 1000 >= lake::START
                 && item
                     .applied_at
                     .zip(due.ok())

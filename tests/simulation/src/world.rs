@@ -168,7 +168,7 @@ impl World {
         for edit in self.script.edits.clone() {
             let world = self.clone();
             tokio::spawn(async move {
-                pause(edit.at).await;
+                pause(edit.at - world.seconds()).await;
                 world.edit(&edit);
             });
         }
@@ -220,7 +220,7 @@ impl World {
                 old_slug: None,
             };
             let far = Deadline::after(Duration::from_secs(60));
-            let _ = self.routes.apply(&RouteChange::Write(write), &far).await;
+            let _ = self.routes.apply(&RouteChange::Write(write.into()), &far).await;
         }
         if self.script.heads == Heads::None {
             return;

@@ -9,7 +9,7 @@
 use simulation::{config::NAMES, history::History, table};
 
 /// Histories a configuration.
-const HISTORIES: u64 = 16;
+const HISTORIES: u64 = 12;
 /// The caches that drop entries by themselves break a promise that nobody gave, see the README.
 const NOT_PROMISED: [&str; 1] = ["evict"];
 
