@@ -1,5 +1,6 @@
 //! The ledger in memory: the twin that tests and simulations use, with the same conditions as the tables.
 
+mod breakers;
 mod jobs;
 mod operator;
 
@@ -11,8 +12,8 @@ use std::{
 use platform::Deadline;
 
 use super::{
-    Advance, Breakers, Deferral, DocumentState, Documents, DueCursor, DuePage, LedgerError, Mark, Outbox,
-    Ready, Recorded, Recorder, Written,
+    Advance, Deferral, DocumentState, Documents, DueCursor, DuePage, LedgerError, Mark, Outbox, Ready,
+    Recorded, Recorder, Written,
 };
 use crate::{
     head::Head,
@@ -291,27 +292,6 @@ impl Documents for MemoryLedger {
                 held.last_attempt = Some(deferral.at.clone());
             },
         ))
-    }
-}
-
-impl Breakers for MemoryLedger {
-    async fn breaker(&self, target: &str) -> Result<(u64, Option<String>), LedgerError> {
-        Ok(match self.tables().breakers.get(target) {
-            Some((version, state)) => (*version, Some(state.clone())),
-            None => (0, None),
-        })
-    }
-
-    async fn set_breaker(&self, target: &str, version: u64, state: &str) -> Result<Written, LedgerError> {
-        let mut tables = self.tables();
-        let held = tables.breakers.get(target).map_or(0, |(version, _)| *version);
-        if held != version {
-            return Ok(Written::Moved);
-        }
-        tables
-            .breakers
-            .insert(target.to_owned(), (version + 1, state.to_owned()));
-        Ok(Written::Done)
     }
 }
 
