@@ -60,7 +60,9 @@ impl Queue for SqsQueue {
                     }
                 }
             }
-            Err(error) => answers.fill(Some(error.code().unwrap_or("the queue is unreachable").to_owned())),
+            Err(error) => answers.fill(Some(
+                error.code().unwrap_or("the queue is unreachable").to_owned(),
+            )),
         }
         answers
     }
@@ -83,7 +85,12 @@ impl Pipe for EventBridgePipe {
             .name(&self.name)
             .send()
             .await
-            .map_err(|error| error.code().unwrap_or("EventBridge Pipes is unreachable").to_owned())?;
+            .map_err(|error| {
+                error
+                    .code()
+                    .unwrap_or("EventBridge Pipes is unreachable")
+                    .to_owned()
+            })?;
         let running = answer.current_state() == Some(&PipeState::Running);
         if !running {
             tracing::error!(
