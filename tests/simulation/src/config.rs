@@ -90,6 +90,9 @@ pub struct Config {
     /// Chance that a document is reprocessed.
     pub reprocess: f64,
 
+    /// The consumer's `REPEAT_YOUNG_SECONDS`: purges of events younger than this are repeated.
+    pub repeat_young: f64,
+
     /// Break a law on purpose.
     pub switches: Switches,
 }
@@ -124,6 +127,7 @@ impl Default for Config {
             outage: 0.0,
             evict: false,
             reprocess: 0.0,
+            repeat_young: 30.0,
             switches: Switches::default(),
         }
     }
@@ -265,6 +269,10 @@ impl Config {
         };
         if let Some(size) = size {
             *size = number as usize;
+            return Ok(());
+        }
+        if key == "repeat_young" {
+            self.repeat_young = number;
             return Ok(());
         }
         match self.numbers().into_iter().find(|(name, _)| *name == key) {

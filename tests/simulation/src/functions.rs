@@ -156,7 +156,10 @@ impl World {
             observer: Observer::new(hands.clone()),
             targets: targets(&hands),
             config: self.routes_config.clone(),
-            settings: Settings::new(self.settings.clone()),
+            settings: Settings {
+                repeat_young: Duration::from_secs_f64(self.config.repeat_young),
+                ..Settings::new(self.settings.clone())
+            },
             clock: self.clock(skew),
             metrics: Metrics::new("simulation", "consumer"),
         });

@@ -295,12 +295,13 @@ fn is_excused(lake: &Lake, slug: usize, shown: &Shown) -> bool {
     let Some((page, (index, parts))) = shown else {
         return false;
     };
+    // An object can be older than the page's coming to this slug; then it is the last stay that counts.
     let stays = stays(lake, *page, slug);
-    if !stays.is_empty()
-        && stays
-            .iter()
-            .all(|(from, until)| is_untold(lake, *page, *from, *until))
-    {
+    let stay = stays
+        .iter()
+        .find(|(from, left)| (*from..left.unwrap_or(usize::MAX)).contains(index))
+        .or(stays.last());
+    if stay.is_some_and(|(from, left)| is_untold(lake, *page, *from, *left)) {
         return true;
     }
     let Some((true_page, (true_index, true_parts))) = lake.truth(slug) else {
