@@ -28,7 +28,8 @@ class ContainerLog:
     def _collect(self):
         for event in self._events:
             container = self._client.containers.get(event["id"])
-            output = container.attach(stream=True, logs=True, stdout=True, stderr=True)
+            # Followed from the engine's log: attaching loses what is printed between the replay and the live stream.
+            output = container.logs(stream=True, follow=True, stdout=True, stderr=True)
             self._seen.set()
             self._chunks.extend(output)
             return

@@ -75,7 +75,7 @@ def test_sample(stage, name):
     checks = {Request: check_request, Batch: check_batch, Schedule: check_schedule, Asked: check_asked}
     checks[type(expected)](stage, name, expected, played)
     for metric, value in expected.metrics.items():
-        assert played.answer.metrics.get(metric) == value, (metric, played.answer.metrics)
+        assert played.answer.metrics.get(metric) == value, f"{metric}: {played.answer.metrics}\n{played.answer.output}"
     shown = played.answer.output + json.dumps(played.answer.result, ensure_ascii=False)
     assert not [secret for secret in NEVER_SHOWN if secret in shown]
 

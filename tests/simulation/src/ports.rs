@@ -37,6 +37,9 @@ use crate::{
     world::World,
 };
 
+/// A plan held back: document, head version, chunks.
+type HeldPlan = (String, u64, Vec<PlanChunk>);
+
 const READ: Takes = (0.005, 0.03);
 const WRITE: Takes = (0.005, 0.02);
 const MARK: Takes = (0.001, 0.005);
@@ -50,7 +53,7 @@ pub struct Hands {
     /// Whose hands they are.
     pub process: Arc<Process>,
     /// A plan that is held back until routes are written and a purge came back ([`crate::config::Switches::routes_first`]).
-    held_back: Arc<Mutex<Option<(String, u64, Vec<PlanChunk>)>>>,
+    held_back: Arc<Mutex<Option<HeldPlan>>>,
 }
 
 fn busy<T>(answer: Option<Result<T, LedgerError>>) -> Result<T, LedgerError> {
