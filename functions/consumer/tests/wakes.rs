@@ -518,3 +518,29 @@ async fn law_13_a_burst_and_a_plain_late_event_cost_no_further_look() {
     let kinds: Vec<Kind> = world.ledger.all_items().iter().map(|item| item.kind).collect();
     assert!(!kinds.contains(&Kind::Recheck), "{kinds:?}");
 }
+
+#[tokio::test(start_paused = true)]
+async fn law_15_a_revision_that_was_never_received_is_a_gap() {
+    let world = World::new();
+    let first = world
+        .deliver(&world.lake.write("page", "home", Some("/home"), &[]))
+        .await;
+    past_the_delay().await;
+    world.wake(&first).await.unwrap();
+    let second = world
+        .deliver(&world.lake.write("page", "home", Some("/home"), &[]))
+        .await;
+    past_the_delay().await;
+    world.wake(&second).await.unwrap();
+    assert_eq!(world.sum("Gaps"), 0.0);
+    world.lake.write("page", "home", Some("/home"), &[]);
+    past_the_delay().await;
+    let fourth = world
+        .deliver(&world.lake.write("page", "home", Some("/home"), &[]))
+        .await;
+    past_the_delay().await;
+    world.wake(&fourth).await.unwrap();
+    assert_eq!(world.sum("Gaps"), 1.0);
+    assert_eq!(world.item(&fourth).reason.as_deref(), Some("applied_after_gap"));
+    world.assert_applied(&[&first, &second, &fourth]);
+}

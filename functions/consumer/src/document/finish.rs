@@ -108,10 +108,19 @@ where
         };
         let mut marks = Vec::new();
         for item in fenced.handled() {
-            let reason = if superseded(item) { "superseded" } else { "applied" };
-            if reason == "superseded" {
+            let reason = if superseded(item) {
                 self.metrics.count("EventsSuperseded", 1);
-            }
+                "superseded"
+            } else if follows_a_gap(round, item) {
+                self.metrics.count("Gaps", 1);
+                tracing::warn!(
+                    event_id = item.event_id,
+                    "the revision before this one was never received"
+                );
+                "applied_after_gap"
+            } else {
+                "applied"
+            };
             let waited = milliseconds(self.clock.now()) - item.accepted_at;
             self.metrics.milliseconds(
                 "ReceiptToApplied",
@@ -287,6 +296,23 @@ where
                 && !is_followed(item)
         })
     }
+}
+
+/// Whether the event names a revision before its own that the ledger never saw: a webhook was lost. Nothing is missing for it,
+/// because the cascade asked the source; it is worth knowing all the same.
+fn follows_a_gap(round: &Round<'_>, item: &OutboxItem) -> bool {
+    let Some(before) = item.previous_revision.as_deref() else {
+        return false;
+    };
+    let head = round.head();
+    let seen = head.seen.as_ref().is_some_and(|seen| seen.revision == before)
+        || head.handled.iter().any(|handled| handled.revision == before)
+        || round
+            .state
+            .items
+            .iter()
+            .any(|held| held.revision.as_deref() == Some(before));
+    head.version > 0 && !seen
 }
 
 fn next_head(round: &Round<'_>, fenced: &Fenced, purged: &Purged, marks: &[(OutboxItem, Mark)]) -> Head {

@@ -128,6 +128,7 @@ impl Lake {
             "_id": id, "_type": kind, "_rev": revision, "_updatedAt": updated,
             "operation": if gone { "delete" } else if before.is_none() { "create" } else { "update" },
             "slug": slug(content.as_ref()), "previousSlug": slug(before.as_ref().and_then(|it| it.content.as_ref())),
+            "previousRevision": before.as_ref().map(|it| it.revision.clone()),
             "projectId": "project", "dataset": "production",
         });
         let visible_at = now + inner.lag;
