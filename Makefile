@@ -42,4 +42,4 @@ test-end-to-end: build ## the deployed stack
 	@tests/run.sh end-to-end
 
 clean: ## removes what builds and tests have made, but not the tools
-	@rm -rf .aws-sam target .local/stack .local/local-invoke
+	@rm -rf .aws-sam target .local/stack .local/local-invoke .local/engine
