@@ -56,7 +56,7 @@ pub fn decide(item: &OutboxItem, head: &Head, now: i64, limits: &ResendLimits) -
                     && head.handled.contains(&Handled::of(item)))
         }
         Kind::Reprocess => item.generation.is_some_and(|wanted| head.generation >= wanted),
-        Kind::Recheck | Kind::Repeat => false,
+        Kind::Recheck | Kind::Repeat => head.owes_mark(&item.sk),
     };
     if covered {
         return Resend::Settle;
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn wakes_are_never_settled_by_the_relay() {
+    fn law_12_a_wake_is_settled_only_by_the_head_that_names_it() {
         let wake = OutboxItem {
             kind: Kind::Recheck,
             ..due()
@@ -179,6 +179,11 @@ mod tests {
             ..Head::default()
         };
         assert!(matches!(decide(&wake, &head, 1000, &LIMITS), Resend::Send(_)));
+        let naming = Head {
+            marks_owed: vec![wake.sk.clone()],
+            ..head
+        };
+        assert_eq!(decide(&wake, &naming, 1000, &LIMITS), Resend::Settle);
     }
 
     #[test]
