@@ -6,6 +6,7 @@ this machine (in our own engine: within its network namespace) and passes them t
 
 import asyncio
 import contextlib
+import ipaddress
 import threading
 
 LOOPBACK = "127.0.0.1"
@@ -15,7 +16,7 @@ class Bridge:
     """Starts on construction; `open` one port after the other, `stop` closes all."""
 
     def __init__(self, client):
-        self.address = client.networks.get("bridge").attrs["IPAM"]["Config"][0]["Gateway"]
+        self.address = gateway(client.networks.get("bridge").attrs["IPAM"]["Config"])
         self._loop = asyncio.new_event_loop()
         self._tasks = set()
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
@@ -59,6 +60,16 @@ class Bridge:
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join(10)
         self._loop.close()
+
+
+def gateway(configurations):
+    """The bridge's own address, of the engine's answer about it.
+
+    An engine that has just made its first bridge (Docker 20.10 on an empty folder) names the subnet only; the bridge then
+    has the subnet's first address.
+    """
+    first = configurations[0]
+    return first.get("Gateway") or str(next(ipaddress.ip_network(first["Subnet"]).hosts()))
 
 
 async def _pass(reader, writer):

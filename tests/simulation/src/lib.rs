@@ -10,6 +10,7 @@ pub mod config;
 pub mod functions;
 pub mod history;
 pub mod jobs;
+pub mod lagging;
 pub mod lake;
 pub mod ports;
 pub mod process;

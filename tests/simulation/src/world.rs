@@ -31,9 +31,6 @@ use crate::{
 
 /// Quiet time after the last edit.
 const QUIET: f64 = 30.0 * 3600.0;
-/// Seconds by which the index of the switch `lagging_reads` is behind, at the most.
-const INDEX_LAG: f64 = 120.0;
-
 /// Everything that exists in a history.
 #[derive(Debug)]
 pub struct World {
@@ -60,15 +57,16 @@ pub struct World {
     rest: Mutex<Rest>,
 }
 
+/// The rest of what changes.
 #[derive(Debug, Default)]
-struct Rest {
+pub(crate) struct Rest {
     streams: BTreeMap<String, Random>,
     relay_at: Option<i64>,
     inserted: BTreeSet<(String, String)>,
     counts: BTreeMap<&'static str, usize>,
     problems: Vec<String>,
     log: Vec<String>,
-    snapshots: BTreeMap<String, Vec<(f64, DocumentState)>>,
+    pub(crate) snapshots: BTreeMap<String, Vec<(f64, DocumentState)>>,
 }
 
 /// The clock of a process, a little off.
@@ -288,7 +286,7 @@ impl World {
         change(&mut held(&self.queue))
     }
 
-    fn rest(&self) -> MutexGuard<'_, Rest> {
+    pub(crate) fn rest(&self) -> MutexGuard<'_, Rest> {
         held(&self.rest)
     }
 
@@ -377,39 +375,5 @@ impl World {
     /// Whether the stream has shown this item.
     pub fn is_inserted(&self, item: &OutboxItem) -> bool {
         self.rest().inserted.contains(&(item.pk.clone(), item.sk.clone()))
-    }
-
-    /// A partition has changed.
-    pub fn noted(&self, document_key: &str) {
-        if !self.config.switches.lagging_reads {
-            return;
-        }
-        // The ledger in memory answers at once.
-        let mut read = std::pin::pin!(self.ledger.read(document_key, ""));
-        let mut context = std::task::Context::from_waker(std::task::Waker::noop());
-        if let std::task::Poll::Ready(Ok(state)) = read.as_mut().poll(&mut context) {
-            let items: Vec<OutboxItem> = self.ledger.all_items();
-            let items = items.into_iter().filter(|item| item.pk == document_key).collect();
-            let state = DocumentState { items, ..state };
-            let now = self.seconds();
-            let mut rest = self.rest();
-            rest.snapshots
-                .entry(document_key.to_owned())
-                .or_default()
-                .push((now, state));
-        }
-    }
-
-    /// A partition as a lagging index shows it; none where reads are consistent.
-    pub fn lagging(&self, document_key: &str) -> Option<DocumentState> {
-        if !self.config.switches.lagging_reads {
-            return None;
-        }
-        let behind = self.draw("index", |random| random.between(0.0, INDEX_LAG));
-        let then = self.seconds() - behind;
-        let rest = self.rest();
-        let snapshots = rest.snapshots.get(document_key)?;
-        let held = snapshots.iter().rev().find(|(at, _)| *at <= then);
-        Some(held.map(|(_, state)| state.clone()).unwrap_or_default())
     }
 }
