@@ -9,7 +9,7 @@ export SAM_CLI_TELEMETRY := 0
 export PYTHONDONTWRITEBYTECODE := 1
 STACK := .local/venv-stack/bin/python
 
-.PHONY: help setup build run demo test test-fast test-template test-local-invoke test-end-to-end bench clean
+.PHONY: help setup build run demo test test-fast test-template test-local-invoke test-end-to-end test-storefront bench clean
 
 help: ## what there is
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 22
@@ -20,10 +20,10 @@ setup: ## installs the tools into .local/
 build: setup ## builds the functions with sam build, for this machine
 	@tests/build.sh
 
-run: build ## local stack, one edit's way as a timeline, then stays up until Ctrl-C
+run: build ## local stack with a storefront to watch, one edit's way as a timeline; stays up until Ctrl-C
 	@$(STACK) tests/stack run
 
-demo: build ## the same, ends by itself; status 0 only if every step was seen
+demo: build ## the timeline with stand-ins, ends by itself; status 0 only if every step was seen
 	@$(STACK) tests/stack demo
 
 test: ## everything
@@ -41,5 +41,8 @@ test-local-invoke: build ## every file of events/ through sam local invoke
 test-end-to-end: build ## the deployed stack
 	@tests/run.sh end-to-end
 
+test-storefront: build ## what a visitor of a real Next.js storefront sees of an edit, in Chromium
+	@tests/run.sh storefront
+
 clean: ## removes what builds and tests have made, but not the tools
-	@rm -rf .aws-sam target .local/stack .local/local-invoke .local/engine
+	@rm -rf .aws-sam target .local/stack .local/storefront .local/local-invoke .local/engine

@@ -2,7 +2,7 @@
 # `make test`: every check of the project, in order, with the time each takes. Stops at the first that fails.
 #
 #   tests/run.sh                  everything
-#   tests/run.sh rust template    some of: rust template stack end-to-end local-invoke
+#   tests/run.sh rust template    some of: rust template stack end-to-end storefront local-invoke
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 export SAM_CLI_TELEMETRY=0 PYTHONDONTWRITEBYTECODE=1
@@ -27,11 +27,15 @@ rust() {
 template() { step "template: built, linted, mutated" tests/template/run.sh; }
 stack() { step "local stack: Pipe, lake, stand-ins" "$python" -m pytest -p no:cacheprovider -q tests/stack/tests; }
 end-to-end() { step "end to end on the deployed stack" "$python" -m pytest -p no:cacheprovider -q tests/end_to_end; }
+storefront() {
+    step "browser" tests/setup.sh browser
+    step "a visitor of the storefront" "$python" -m pytest -p no:cacheprovider -q tests/storefront
+}
 local-invoke() { step "samples through sam local invoke" tests/local_invoke/run.sh -q; }
 
 began=$SECONDS
 step "set-up" tests/setup.sh
-all=(rust template stack end-to-end local-invoke)
+all=(rust template stack end-to-end storefront local-invoke)
 for part in "${@:-${all[@]}}"; do
     case $part in
     rust | stack) ;;

@@ -4,9 +4,10 @@
 #   tests/setup.sh          everything
 #   tests/setup.sh sam      .local/venv-sam: SAM CLI, cargo-lambda, zig, cfn-lint, pytest
 #   tests/setup.sh stack    .local/venv-stack: the AWS emulator and what drives it
-#   tests/setup.sh node     the node_modules of the local stack
+#   tests/setup.sh node     the node_modules of the local stack and of the storefront
+#   tests/setup.sh browser  the one thing that is not in .local/, and only the storefront's test needs: Debian's Chromium
 #
-# Each part remembers what it was made from; when that has not changed, it does nothing.
+# `everything` is without the browser. Each part remembers what it was made from; when that has not changed, it does nothing.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 project=$PWD
@@ -59,10 +60,24 @@ node_modules() { # folder with a package-lock.json
     echo "$stamp" >"$1/node_modules/.stamp"
 }
 
+# Chromium and its driver come from one source package, so they always fit each other.
+browser() {
+    if command -v chromium >/dev/null && command -v chromedriver >/dev/null; then return; fi
+    if [ "$(id -u)" != 0 ] || [ ! -f /etc/debian_version ]; then
+        stop "chromium or chromedriver is missing; the storefront's browser test needs both, nothing else does." \
+            "Debian: sudo apt-get install chromium chromium-driver" \
+            "Elsewhere: both of one version, on the PATH under these names."
+    fi
+    say "installing Debian's chromium and chromium-driver with apt-get"
+    apt-get update -qq
+    DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends \
+        chromium chromium-driver fonts-dejavu-core >/dev/null
+}
+
 part=${1:-all}
 case $part in
-all | sam | stack | node) ;;
-*) stop "unknown part '$part'; use all, sam, stack or node." ;;
+all | sam | stack | node | browser) ;;
+*) stop "unknown part '$part'; use all, sam, stack, node or browser." ;;
 esac
 check_host
 mkdir -p .local
@@ -71,5 +86,6 @@ exec 9>.local/setup.lock
 flock 9
 if [ "$part" = all ] || [ "$part" = sam ]; then virtual_environment sam tests/requirements-sam.txt; fi
 if [ "$part" = all ] || [ "$part" = stack ]; then virtual_environment stack tests/requirements-stack.txt; fi
-if [ "$part" = all ] || [ "$part" = node ]; then node_modules tests/stack; fi
+if [ "$part" = all ] || [ "$part" = node ]; then node_modules tests/stack; node_modules tests/storefront; fi
+if [ "$part" = browser ]; then browser; fi
 say "ready"

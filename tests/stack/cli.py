@@ -6,6 +6,7 @@ import shutil
 import signal
 import subprocess
 import time
+from collections import Counter
 from datetime import datetime
 from typing import Any
 
@@ -15,6 +16,7 @@ from .emulator import Emulator
 from .functions import FunctionFailed
 from .neighbours.clients import Lake
 from .neighbours.sender import Sender
+from .neighbours.shop import Shop
 from .places import ROOT, STATE, working_directory
 from .stack import PROJECT, Stack
 from .state import read_state
@@ -23,6 +25,7 @@ from .timeline import printed, timeline
 RUN = "run"
 RELAY_SECONDS = 5.0
 WATCH_SECONDS = 0.5
+EDIT = ".local/venv-stack/bin/python tests/stack edit"
 FINAL = ("applied", "ignored", "in_review", "failed")
 
 
@@ -66,6 +69,7 @@ def _progress(text: str) -> None:
 
 def _demo(_: argparse.Namespace) -> int:
     with Stack("demo", progress=_progress) as stack:
+        stack.rebuild()
         passed = Demo(stack, _say).play()
     return 0 if passed else 1
 
@@ -74,7 +78,9 @@ def _run(_: argparse.Namespace) -> int:
     if read_state(STATE / RUN):
         _say("The stack is already up in another terminal; stop it there with Ctrl-C first.")
         return 1
-    with Stack(RUN, progress=_progress) as stack:
+    Shop.build()
+    with Stack(RUN, shop=True, progress=_progress) as stack:
+        _open_the_shop(stack)
         passed = Demo(stack, _say).play()
         _say(_instructions(stack))
         try:
@@ -84,15 +90,27 @@ def _run(_: argparse.Namespace) -> int:
     return 0 if passed else 1
 
 
+def _open_the_shop(stack: Stack) -> None:
+    """The content gets its routes, each page its first visit, and whoever watches an address and a command."""
+    progress = stack.rebuild()
+    _progress(f"rebuild: {progress['routed']} documents with pages, {progress['written']} routes written")
+    statuses = Counter(stack.storefront.visit(*sorted(route["slug"] for route in stack.ledger.routes())).values())
+    _progress(f"each page was visited once: {dict(statuses)}")
+    _say(f"""
+The storefront is open. Watch this page:    {stack.storefront.address("/coffee/moka")}
+and edit it from another terminal:          {EDIT} --id moka --title "My title"
+Every page, with what was rebuilt just now: {stack.storefront.url}""")
+
+
 def _instructions(stack: Stack) -> str:
-    python = "./" + str((ROOT / ".local/venv-stack/bin/python").relative_to(ROOT))
     return f"""
 The stack stays up; Ctrl-C stops it. The relay runs every {RELAY_SECONDS:g} s.
-Send an edit of your own from another terminal:
+Send an edit of your own from another terminal, and reload the page when its way is told here:
 
-  {python} tests/stack edit --type page --id home --slug /home --title "My title"
-  {python} tests/stack edit --id banner-sale --title "A banner on three pages"
-  {python} tests/stack edit --id home --delete
+  {EDIT} --id moka --title "My title"                      {stack.storefront.address("/coffee/moka")}
+  {EDIT} --id banner-sale --title "On many pages"          {stack.storefront.url}
+  {EDIT} --id moka --slug "/caffè/moka"                    {stack.storefront.address("/caffè/moka")}
+  {EDIT} --id beans --delete                               {stack.storefront.address("/coffee/beans")}
 
 Webhook        {stack.webhook_url}  (Host: {stack.webhook_host})
 Emulated AWS   {stack.emulator.endpoint}  (key and secret: test)

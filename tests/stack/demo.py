@@ -124,8 +124,14 @@ class Demo:
         )
         self._stack.wait_state(edit, "applied", APPLIED_SECONDS)
         keys, slugs = self._purges_since(marks)
-        self._seen(("Page", "_id", PAGE) in keys, f"Stellate purged the page that shows it: Page {PAGE}")
-        self._seen(slugs == Counter({PATH: 1}), f"{PATH} revalidated once")
+        pages = [one for one in self._stack.ledger.routes() if "banner-sale" in one["dependencies"]]
+        self._seen(
+            all((one["graphql_type"], "_id", one["document_id"]) in keys for one in pages),
+            f"Stellate purged the {len(pages)} pages that show it",
+        )
+        self._seen(
+            slugs == Counter(one["slug"] for one in pages), f"each of their {len(slugs)} slugs revalidated once"
+        )
 
     def _duplicate(self) -> None:
         edit = self._edit(title=f"Title {secrets.token_hex(4)}")

@@ -105,9 +105,9 @@ class Ledger:
         return [item for item in self.document(document_id, dataset) if item["sk"].startswith("Z#")]
 
     def routes(self, document_id: str | None = None, dataset: str = "production") -> list[Item]:
-        """The routes there are, of one document or of all; without those that are marked as gone."""
+        """The routes there are, of one document or of all; without those that are marked as gone, and pointers."""
         stored = [
-            item for item in self.scan("routes") if item["sk"].startswith("ROUTE#") and not item.get("gone")
+            item for item in self.scan("routes") if item["pk"].startswith("DOC#") and not item.get("gone")
         ]
         wanted = f"DOC#{dataset}#{document_id}"
         return [item for item in stored if document_id is None or item["pk"] == wanted]

@@ -15,10 +15,12 @@ from .functions import Functions
 from .ledger import Item, Ledger
 from .neighbours.clients import Lake, Stellate, Storefront
 from .neighbours.sender import Answer, Delivery, Sender
+from .neighbours.shop import GraphqlServer, Shop
 from .pipe.running import RunningPipe
 from .places import STATE, working_directory
 from .queues import Queues
 from .roles import denied
+from .shop_content import shop
 from .state import end_leftovers, write_state
 from .waiting import wait_until
 
@@ -37,7 +39,8 @@ class Stack:
     """`with Stack() as stack:` is up inside and gone after, also when the start fails half-way.
 
     `parameters` go over those of samconfig.toml's `local` environment. `seed=False` leaves the content lake empty,
-    `pipe=False` the Pipe not started. Everything it writes is in `.local/stack/<name>`; what an earlier run of that
+    `pipe=False` the Pipe not started. `shop=True` has the real storefront of tests/storefront, which must be built, in
+    place of the stand-ins, and more content. Everything it writes is in `.local/stack/<name>`; what an earlier run of that
     name left running is ended first.
     """
 
@@ -48,6 +51,7 @@ class Stack:
         *,
         seed: bool = True,
         pipe: bool = True,
+        shop: bool = False,
         progress: Callable[[str], None] = lambda _: None,
     ):
         self.name = name
@@ -55,6 +59,7 @@ class Stack:
         self._given = dict(parameters or {})
         self._seed = seed
         self._with_pipe = pipe
+        self._shop = shop
         self._progress = progress
         self._open = ExitStack()
         self.pipe: RunningPipe | None = None
@@ -79,11 +84,10 @@ class Stack:
         self.emulator = self._opened(Emulator(self.directory))
         self.aws = self.emulator.aws
         self.lake = self._opened(Lake(self.directory))
-        self.stellate = self._opened(Stellate(self.directory))
-        self.storefront = self._opened(Storefront(self.directory))
+        self._start_targets()
         self.lake.settings(token=TOKENS["sanity_token"])
         if self._seed:
-            self.lake.mutate(*({"create": document} for document in site()))
+            self.lake.mutate(*({"create": document} for document in (shop() if self._shop else site())))
         self._record()
         self._progress("building the functions (sam build)")
         with built(self.directory / "build.log"):
@@ -98,10 +102,26 @@ class Stack:
         self.ledger = Ledger(self.aws, ids["EventsTable"], ids["OutboxTable"], ids["RoutesTable"], PROJECT)
         self.sender = Sender(self.webhook_url, self.webhook_host, self.deployment.secret("WebhookSecret"))
         self.editor = Editor(self.lake, self.sender, PROJECT)
+        if isinstance(self.stellate, GraphqlServer):
+            self.stellate.routes_at(self.aws.endpoint, ids["RoutesTable"])
         if self._with_pipe:
             self._progress("starting the Pipe")
             self.start_pipe()
         self._record()
+
+    def _start_targets(self) -> None:
+        self.stellate: Stellate
+        self.storefront: Storefront | Shop
+        if self._shop:
+            self.stellate = self._opened(
+                GraphqlServer(self.directory, self.lake.url, TOKENS["sanity_token"])
+            )
+            self.storefront = self._opened(
+                Shop(self.directory, self.stellate.url, TOKENS["storefront_secret"])
+            )
+        else:
+            self.stellate = self._opened(Stellate(self.directory))
+            self.storefront = self._opened(Storefront(self.directory))
 
     def _opened(self, part):
         self._open.callback(lambda: part.stop())
@@ -211,6 +231,13 @@ class Stack:
     def relay_once(self) -> Any:
         """One run of the relay, as its schedule starts it; answers what it returned."""
         return self.functions.invoke("RelayFunction", schedule_event())
+
+    def rebuild(self, reason: str = "the content was there before the stack") -> dict[str, Any]:
+        """Builds the routes of what is in the lake, as after a first deployment; answers how far the last run came."""
+        request = {"verb": "rebuild", "dry_run": False, "requester": "local stack", "reason": reason}
+        while not (answer := self.functions.invoke("OperatorFunction", request))["done"]:
+            pass
+        return answer["progress"]
 
     # Looking
 

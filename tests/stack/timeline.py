@@ -22,6 +22,9 @@ STEPS = (
     "applied",
 )
 
+# How many are named of a list that can be long.
+NAMES = 5
+
 
 @dataclass(frozen=True)
 class Moment:
@@ -108,7 +111,7 @@ def _handled(stack: Stack, item: Item, wake: Item) -> list[Moment]:
             Moment("fenced", fenced, f"{wake.get('fence')}, after {len(reads)} reads of the content lake")
         )
     if wake.get("planned_at"):
-        slugs = ", ".join(wake.get("slugs", [])) or "none"
+        slugs = _some(wake.get("slugs", [])) or "none"
         moments.append(
             Moment(
                 "routes",
@@ -119,13 +122,19 @@ def _handled(stack: Stack, item: Item, wake: Item) -> list[Moment]:
     end = instant(item.get("applied_at"))
     purged = [one for one in stack.stellate.purges() if _within(one["at"], began, end)]
     if purged:
-        keys = ", ".join(f"{one['type']}{{{one.get('name')}: {one.get('value')}}}" for one in purged)
+        keys = _some([f"{one['type']}{{{one.get('name')}: {one.get('value')}}}" for one in purged])
         moments.append(Moment("Stellate", instant(purged[-1]["at"]), keys))
     revalidated = [one for one in stack.storefront.revalidations() if _within(one["at"], began, end)]
     if revalidated:
-        slugs = ", ".join(one["slug"] for one in revalidated)
+        slugs = _some([one["slug"] for one in revalidated])
         moments.append(Moment("slugs", instant(revalidated[-1]["at"]), f"revalidated {slugs}"))
     return moments
+
+
+def _some(names: list[str]) -> str:
+    """The names, or the first of them and how many there are."""
+    rest = len(names) - NAMES
+    return ", ".join(names[:NAMES]) + (f" and {rest} more" if rest > 0 else "")
 
 
 def _within(at: str, began: datetime | None, end: datetime | None) -> bool:

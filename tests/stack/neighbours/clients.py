@@ -14,11 +14,12 @@ class Neighbour:
     """One server of `neighbours/*.mjs`; what its control verbs take is said there."""
 
     program: str
+    folder = NEIGHBOURS
 
-    def __init__(self, directory: Path, port: int | None = None):
-        """`port` takes back the place of one that was stopped."""
+    def __init__(self, directory: Path, port: int | None = None, **environment: str):
+        """`port` takes back the place of one that was stopped. `environment` are variables it reads."""
         self._directory = directory
-        self._start(port or 0)
+        self._start(port or 0, environment)
 
     @classmethod
     def at(cls, port: int) -> Self:
@@ -28,12 +29,12 @@ class Neighbour:
         found.url = f"http://{LOOPBACK}:{port}"
         return found
 
-    def _start(self, port: int) -> None:
+    def _start(self, port: int, environment: dict[str, str]) -> None:
         self._process = Process(
             self.program,
-            ["node", str(NEIGHBOURS / f"{self.program}.mjs")],
+            ["node", str(self.folder / f"{self.program}.mjs")],
             self._directory / f"{self.program}.log",
-            {"PATH": os.environ["PATH"], "PORT": str(port)},
+            {"PATH": os.environ["PATH"], "PORT": str(port)} | environment,
         )
         try:
             self.port = self._process.first_json_line()["listening"]

@@ -1,0 +1,3 @@
+import { Missing } from '../components/Missing'
+
+export default Missing

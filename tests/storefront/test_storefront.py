@@ -1,0 +1,140 @@
+"""What a visitor sees of an edit: the old page until the pipeline ran, then the new one, and nothing else rebuilt."""
+
+import pytest
+import requests
+from stack.shop_content import coffees, cups, shop as content
+
+APPLIED_SECONDS = 60
+
+BOTH_ROUTERS = pytest.mark.parametrize(
+    "document, path",
+    [("moka", "/coffee/moka"), ("grinding", "/journal/grinding")],
+    ids=["pages-router", "app-router"],
+)
+
+
+def slugs_of(documents) -> list[str]:
+    """The paths of documents."""
+    return ["/" + one["slug"]["current"] for one in documents if "slug" in one]
+
+
+def sent(stack, edit):
+    """Sends a webhook held back, and waits for the pipeline."""
+    stack.editor.send(edit)
+    stack.wait_state(edit, "applied", APPLIED_SECONDS)
+    return edit
+
+
+def graphql_title(stack, path):
+    """What GraphQL answers of a path, and whether it answered from its cache."""
+    query = "query ($slug: String!) { routing(slug: $slug) { page { _id title } } }"
+    answer = requests.post(
+        f"{stack.stellate.url}/graphql", json={"query": query, "variables": {"slug": path}}, timeout=10
+    ).json()
+    return answer["data"]["routing"]["page"]["title"], answer["extensions"]["responseCache"]["hit"]
+
+
+def test_the_rebuild_gave_every_page_a_route_and_a_second_one_writes_nothing(stack, shop):
+    paths = slugs_of(content())
+    assert {route["slug"] for route in stack.ledger.routes()} >= set(paths)
+    assert set(shop.visit(*paths).values()) == {200}
+    again = stack.rebuild("once more")
+    assert (again["written"], again["handed_over"], again["problems"]) == (0, 0, 0)
+
+
+@BOTH_ROUTERS
+def test_an_edit_is_seen_when_the_pipeline_ran_and_not_before(stack, shop, browser, document, path):
+    graphql_title(stack, path)
+    old = browser.open(shop.address(path))
+    browser.keep(f"edit-{document}-1-before")
+    edit = stack.edit(document, title=f"{old.title}, edited", send=False)
+    assert browser.open(shop.address(path)) == old, "from the cache, though Sanity has the edit"
+    assert graphql_title(stack, path) == (old.title, True), "from the inner cache too"
+    browser.keep(f"edit-{document}-2-published-not-purged")
+
+    sent(stack, edit)
+    new = browser.open(shop.address(path))
+    browser.keep(f"edit-{document}-3-after")
+    assert (new.title, new.count) == (f"{old.title}, edited", old.count + 1)
+    assert graphql_title(stack, path)[0] == new.title
+    assert browser.open(shop.address(path)) == new, "and from the cache again"
+
+
+def test_a_banner_of_fifty_pages_leaves_fifty_others_alone(stack, shop, browser):
+    with_banner, others = slugs_of(coffees()), slugs_of(cups())
+    assert (len(with_banner), len(others)) == (50, 50)
+    before = shop.counts()
+    sent(stack, stack.edit("banner-sale", title="Spring sale", send=False))
+
+    browser.open(shop.url)
+    browser.keep("banner-overview", height=1900)
+    for path in with_banner:
+        seen = browser.open(shop.address(path))
+        assert (seen.slug, seen.banner, seen.count) == (path, "Spring sale", before[path] + 1)
+    browser.keep("banner-last-page")
+    for path in others:
+        seen = browser.open(shop.address(path))
+        assert (seen.slug, seen.banner, seen.count) == (path, None, before[path])
+    rebuilt = {path for path, count in shop.counts().items() if count != before.get(path)}
+    showing = {route["slug"] for route in stack.ledger.routes() if "banner-sale" in route["dependencies"]}
+    assert rebuilt == showing
+
+
+def test_an_unpublished_page_is_gone_and_its_404_counts_as_revalidated(stack, shop, browser):
+    path = "/how-to-brew"
+    assert browser.open(shop.address(path)).title == "How to brew"
+    edit = stack.delete("brewing", send=False)
+    assert browser.open(shop.address(path)).status == 200
+    sent(stack, edit)
+    seen = browser.open(shop.address(path))
+    browser.keep("unpublished")
+    assert (seen.status, seen.title) == (404, "There is no page here")
+
+    (wake,) = [one for one in stack.ledger.history("brewing") if edit.event_id in one["events"]]
+    storefront = wake["layers"]["storefront"]
+    assert wake["slugs"] == [path]
+    assert (storefront["confirmed"], storefront.get("refused", [])) == (1, [])
+    assert stack.ledger.plan("brewing") == [], "nothing is left to purge"
+
+
+def test_a_renamed_slug_works_at_its_new_path_and_is_gone_at_the_old(stack, shop, browser):
+    old, new = "/coffee/beans", "/coffee/beans/whole"
+    assert browser.open(shop.address(old)).status == 200
+    assert browser.open(shop.address(new)).status == 404, "and so cached"
+    sent(stack, stack.edit("beans", path=new, send=False))
+    at_new = browser.open(shop.address(new))
+    browser.keep("renamed-new-path")
+    assert (at_new.status, at_new.title, at_new.slug) == (200, "Beans", new)
+    assert browser.open(shop.address(old)).status == 404
+    browser.keep("renamed-old-path")
+
+
+@pytest.mark.parametrize("folder", ["coffee", "journal"], ids=["pages-router", "app-router"])
+def test_a_slug_with_spaces_and_letters_beyond_ascii(stack, shop, browser, folder):
+    path, document = f"/{folder}/Caffè crème, 100 % à la carte, кофе", f"odd-{folder}"
+    assert browser.open(shop.address(path)).status == 404, "and so cached"
+    for title in ("Caffè crème", "Caffè crème, edited"):
+        sent(stack, stack.edit(document, "article", path, title=title, send=False))
+        seen = browser.open(shop.address(path))
+        assert (seen.status, seen.title, seen.slug) == (200, title, path)
+    browser.keep(f"odd-slug-{folder}")
+
+
+@pytest.fixture
+def app_router_alone(stack, shop):
+    """Cascata calls the App Router's own revalidation route, below /journal."""
+    before = stack.functions.environment("ConsumerFunction")["STOREFRONT_URL"]
+    stack.functions.configure("ConsumerFunction", STOREFRONT_URL=f"{shop.url}/journal")
+    yield
+    stack.functions.configure("ConsumerFunction", STOREFRONT_URL=before)
+
+
+@pytest.mark.parametrize("path", ["/journal/grinding", "/journal/print/grinding"], ids=["its-page", "by-tag-only"])
+def test_the_app_router_expires_its_tags_and_renders_at_the_next_visit(stack, shop, browser, app_router_alone, path):
+    old = browser.open(shop.address(path))
+    edit = stack.edit("grinding", title=f"{old.title}, by tag", send=False)
+    assert browser.open(shop.address(path)) == old
+    sent(stack, edit)
+    assert shop.counts()[path] == old.count, "not before somebody asks for it"
+    new = browser.open(shop.address(path))
+    assert (new.title, new.count) == (f"{old.title}, by tag", old.count + 1), "whoever asks first sees it already"
