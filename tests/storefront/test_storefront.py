@@ -2,7 +2,9 @@
 
 import pytest
 import requests
-from stack.shop_content import coffees, cups, shop as content
+from stack.shop_content import coffees, cups
+from stack.shop_content import shop as content
+from stack.waiting import wait_until
 
 APPLIED_SECONDS = 60
 
@@ -67,7 +69,8 @@ def test_a_banner_of_fifty_pages_leaves_fifty_others_alone(stack, shop, browser)
     sent(stack, stack.edit("banner-sale", title="Spring sale", send=False))
 
     browser.open(shop.url)
-    browser.keep("banner-overview", height=1900)
+    wait_until(lambda: browser.texts(".fresh"), 10, "the overview shows what was rebuilt")
+    browser.keep("banner-overview", height=2060)
     for path in with_banner:
         seen = browser.open(shop.address(path))
         assert (seen.slug, seen.banner, seen.count) == (path, "Spring sale", before[path] + 1)

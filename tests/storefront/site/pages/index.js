@@ -5,7 +5,7 @@ import { listing } from '../lib/content'
 import { renders } from '../lib/renders'
 
 const SECOND = 1000
-const JUST_NOW = 8 * SECOND
+const JUST_NOW = 20 * SECOND
 
 export async function getServerSideProps() {
   return { props: { pages: await listing(), known: renders() } }
