@@ -94,7 +94,9 @@ def _open_the_shop(stack: Stack) -> None:
     """The content gets its routes, each page its first visit, and whoever watches an address and a command."""
     progress = stack.rebuild()
     _progress(f"rebuild: {progress['routed']} documents with pages, {progress['written']} routes written")
-    statuses = Counter(stack.storefront.visit(*sorted(route["slug"] for route in stack.ledger.routes())).values())
+    statuses = Counter(
+        stack.storefront.visit(*sorted(route["slug"] for route in stack.ledger.routes())).values()
+    )
     _progress(f"each page was visited once: {dict(statuses)}")
     _say(f"""
 The storefront is open. Watch this page:    {stack.storefront.address("/coffee/moka")}

@@ -130,7 +130,8 @@ class Demo:
             f"Stellate purged the {len(pages)} pages that show it",
         )
         self._seen(
-            slugs == Counter(one["slug"] for one in pages), f"each of their {len(slugs)} slugs revalidated once"
+            slugs == Counter(one["slug"] for one in pages),
+            f"each of their {len(slugs)} slugs revalidated once",
         )
 
     def _duplicate(self) -> None:

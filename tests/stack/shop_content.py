@@ -4,7 +4,18 @@ from typing import Any
 
 from .content import Document, reference, site, slug
 
-ORIGINS = ("Antigua", "Boquete", "Cauca", "Gayo", "Huila", "Kirinyaga", "Kochere", "Nyeri", "Sidamo", "Tarrazú")
+ORIGINS = (
+    "Antigua",
+    "Boquete",
+    "Cauca",
+    "Gayo",
+    "Huila",
+    "Kirinyaga",
+    "Kochere",
+    "Nyeri",
+    "Sidamo",
+    "Tarrazú",
+)
 ROASTS = ("washed", "natural", "honey", "espresso roast", "decaf")
 CUPS = (
     "Creamer",

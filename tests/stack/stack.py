@@ -113,9 +113,7 @@ class Stack:
         self.stellate: Stellate
         self.storefront: Storefront | Shop
         if self._shop:
-            self.stellate = self._opened(
-                GraphqlServer(self.directory, self.lake.url, TOKENS["sanity_token"])
-            )
+            self.stellate = self._opened(GraphqlServer(self.directory, self.lake.url, TOKENS["sanity_token"]))
             self.storefront = self._opened(
                 Shop(self.directory, self.stellate.url, TOKENS["storefront_secret"])
             )

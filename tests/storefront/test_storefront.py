@@ -132,12 +132,18 @@ def app_router_alone(stack, shop):
     stack.functions.configure("ConsumerFunction", STOREFRONT_URL=before)
 
 
-@pytest.mark.parametrize("path", ["/journal/grinding", "/journal/print/grinding"], ids=["its-page", "by-tag-only"])
-def test_the_app_router_expires_its_tags_and_renders_at_the_next_visit(stack, shop, browser, app_router_alone, path):
+@pytest.mark.parametrize(
+    "path", ["/journal/grinding", "/journal/print/grinding"], ids=["its-page", "by-tag-only"]
+)
+def test_the_app_router_expires_its_tags_and_renders_at_the_next_visit(
+    stack, shop, browser, app_router_alone, path
+):
     old = browser.open(shop.address(path))
     edit = stack.edit("grinding", title=f"{old.title}, by tag", send=False)
     assert browser.open(shop.address(path)) == old
     sent(stack, edit)
     assert shop.counts()[path] == old.count, "not before somebody asks for it"
     new = browser.open(shop.address(path))
-    assert (new.title, new.count) == (f"{old.title}, by tag", old.count + 1), "whoever asks first sees it already"
+    assert (new.title, new.count) == (f"{old.title}, by tag", old.count + 1), (
+        "whoever asks first sees it already"
+    )
