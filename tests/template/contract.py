@@ -12,7 +12,7 @@ ENVIRONMENT = {
         STAGE EVENTS_TABLE OUTBOX_TABLE ROUTES_TABLE TARGETS_SECRET_ARN SANITY_PROJECT_ID SANITY_DATASETS SANITY_API_URL
         SANITY_API_VERSION STELLATE_URL STELLATE_SOFT_PURGE STOREFRONT_URL STOREFRONT_SECRET_IN STOREFRONT_BATCH_SIZE
         FENCE_BOUND_SECONDS FENCE_POLL_MILLISECONDS FENCE_TRUST_SECONDS FENCE_TIE_SECONDS RECHECK_SECONDS
-        REPEAT_YOUNG_SECONDS DEFER_FIRST_SECONDS DEFER_MAX_SECONDS BREAKER_FAILURES BREAKER_OPEN_SECONDS READY_SHARDS
+        REPEAT_YOUNG_SECONDS REPEAT_OUTER_LAYERS DEFER_FIRST_SECONDS DEFER_MAX_SECONDS BREAKER_FAILURES BREAKER_OPEN_SECONDS READY_SHARDS
         OUTBOX_GRACE_SECONDS RETENTION_DAYS MESSAGE_GROUP LOCAL_TARGETS_SECRET
     """.split(),
     "RelayFunction": """
@@ -37,7 +37,7 @@ PARAMETERS = """
     ThrottleBurst DomainName CertificateArn SanityProjectId SanityDatasets SanityApiUrl SanityApiVersion StellateUrl
     StellateSoftPurge StorefrontUrl StorefrontSecretIn StorefrontBatchSize MessageGroup QueueDelaySeconds ReadyShards
     OutboxGraceSeconds MaxAttempts FenceBoundSeconds FencePollMilliseconds FenceTrustSeconds FenceTieSeconds
-    RecheckSeconds RepeatYoungSeconds DeferFirstSeconds DeferMaxSeconds BreakerFailures BreakerOpenSeconds
+    RecheckSeconds RepeatYoungSeconds RepeatOuterLayers DeferFirstSeconds DeferMaxSeconds BreakerFailures BreakerOpenSeconds
     SignatureMaxAgeSeconds ConsumerMaxConcurrency PipeVersion ReconcileOverlapSeconds SweepHours
 """.split()
 

@@ -68,6 +68,7 @@ impl Configuration {
             fence_poll: Duration::from_millis(env.number("FENCE_POLL_MILLISECONDS", 50..=10_000)),
             recheck_seconds: env.number("RECHECK_SECONDS", 1..=86_400),
             repeat_young: seconds(&mut env, "REPEAT_YOUNG_SECONDS"),
+            repeat_outer_layers: env.flag("REPEAT_OUTER_LAYERS"),
             defer_first_seconds: env.number("DEFER_FIRST_SECONDS", 1..=3600),
             defer_max_seconds: env.number("DEFER_MAX_SECONDS", 1..=86_400),
             breaker: BreakerConfig {

@@ -20,6 +20,8 @@ pub struct Settings {
     pub recheck_seconds: i64,
     /// A purge whose newest event was accepted less than this before is repeated once (law 10). Default 30 s.
     pub repeat_young: Duration,
+    /// Whether the layers outside the innermost one of a purge are purged once more by a later wake (law 10). Default true.
+    pub repeat_outer_layers: bool,
     /// The first wait of what is put off, in seconds; doubles. Default 60 (law 11).
     pub defer_first_seconds: i64,
     /// The longest such wait, in seconds. Default 900.
@@ -40,6 +42,7 @@ impl Settings {
             fence_poll: Duration::from_secs(1),
             recheck_seconds: 300,
             repeat_young: Duration::from_secs(30),
+            repeat_outer_layers: true,
             defer_first_seconds: 60,
             defer_max_seconds: 900,
             breaker: BreakerConfig::default(),

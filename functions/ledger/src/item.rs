@@ -5,7 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::plan::PackedEntries;
+use crate::plan::{Layer, PackedEntries};
 
 /// What an outbox item asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -184,6 +184,9 @@ pub struct OutboxItem {
     /// The keys a wake would purge again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub entries: Option<PackedEntries>,
+    /// Of a repeat: the innermost layer that it purges again; absent: all of them (law 10).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub from_layer: Option<Layer>,
     /// What the source showed when the wake was ordered; absent: no document.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seen: Option<Seen>,

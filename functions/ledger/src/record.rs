@@ -200,6 +200,7 @@ impl NewEvent {
             routes_affected: None,
             generation: None,
             entries: None,
+            from_layer: None,
             seen: None,
             expires_at: None,
         };

@@ -46,6 +46,7 @@ pub(crate) fn item(second: i64, revision: &str, class: Class) -> OutboxItem {
         routes_affected: None,
         generation: None,
         entries: None,
+        from_layer: None,
         seen: None,
         expires_at: None,
     }

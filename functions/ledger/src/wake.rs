@@ -103,6 +103,7 @@ impl Sleeper {
             routes_affected: None,
             generation: None,
             entries: None,
+            from_layer: None,
             seen: None,
             expires_at: None,
         }

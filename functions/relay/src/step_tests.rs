@@ -93,6 +93,7 @@ fn item(name: &str) -> OutboxItem {
         routes_affected: None,
         generation: None,
         entries: None,
+        from_layer: None,
         seen: None,
         expires_at: None,
         event_id,

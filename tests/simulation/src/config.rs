@@ -92,6 +92,8 @@ pub struct Config {
 
     /// The consumer's `REPEAT_YOUNG_SECONDS`: purges of events younger than this are repeated.
     pub repeat_young: f64,
+    /// The consumer's `REPEAT_OUTER_LAYERS`.
+    pub repeat_outer: bool,
 
     /// Break a law on purpose.
     pub switches: Switches,
@@ -128,6 +130,7 @@ impl Default for Config {
             evict: false,
             reprocess: 0.0,
             repeat_young: 30.0,
+            repeat_outer: true,
             switches: Switches::default(),
         }
     }
@@ -236,6 +239,7 @@ impl Config {
         let flag = match key {
             "evict" => Some(&mut self.evict),
             "group_by_type" => Some(&mut self.group_by_type),
+            "repeat_outer" => Some(&mut self.repeat_outer),
             "content_hash" => Some(&mut switches.content_hash),
             "no_relay" => Some(&mut switches.no_relay),
             "lagging_reads" => Some(&mut switches.lagging_reads),

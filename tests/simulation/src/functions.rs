@@ -158,6 +158,7 @@ impl World {
             config: self.routes_config.clone(),
             settings: Settings {
                 repeat_young: Duration::from_secs_f64(self.config.repeat_young),
+                repeat_outer_layers: self.config.repeat_outer,
                 ..Settings::new(self.settings.clone())
             },
             clock: self.clock(skew),

@@ -122,7 +122,9 @@ where
                 })
                 .collect();
             wanted.extend(carried.iter().cloned());
-            let chunks = self.store_plan(round, plan.clone(), &wanted, &token).await?;
+            let mut plan = plan.clone();
+            plan.owe(&wanted, &self.targets.layers(), &token);
+            let chunks = self.store_plan(round, &plan).await?;
             if self.write_routes(round, &cascade).await? {
                 let routes_affected = Some(u32::try_from(cascade.routes.len()).unwrap_or(u32::MAX));
                 return Ok(Cascaded {
@@ -263,15 +265,8 @@ where
         Ok(())
     }
 
-    /// Unites `wanted` with the plan held and stores it, while the head is at the version read.
-    pub(super) async fn store_plan(
-        &self,
-        round: &mut Round<'_>,
-        mut plan: Plan,
-        wanted: &[Entry],
-        token: &str,
-    ) -> Result<Chunks, Stop> {
-        plan.owe(wanted, &self.targets.layers(), token);
+    /// Stores the plan, united with what was held, while the head is at the version read.
+    pub(super) async fn store_plan(&self, round: &mut Round<'_>, plan: &Plan) -> Result<Chunks, Stop> {
         let entries: Vec<&PlanEntry> = plan.entries().collect();
         let chunks = merge_into_chunks(entries, &round.state.chunks);
         let version = round.head().version;
@@ -281,7 +276,7 @@ where
         round.history.planned_at = Some(rfc3339(self.clock.now()));
         tracing::info!(
             document_key = round.document_key,
-            keys = wanted.len(),
+            keys = plan.entries().count(),
             "plan stored"
         );
         Ok(Chunks::stored(chunks)?)

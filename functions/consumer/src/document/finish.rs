@@ -6,8 +6,7 @@ use futures::{StreamExt, stream};
 use ledger::{
     fence::Passed,
     head::{Handled, Head},
-    item::{Class, Kind, Origin, OutboxItem, State, Status},
-    plan::PackedEntries,
+    item::{Class, Kind, OutboxItem},
     record::{milliseconds, rfc3339},
     store::{Advance, Breakers, Documents, LedgerError, Mark, Written},
 };
@@ -191,110 +190,6 @@ where
         }
         self.metrics.count("EventsApplied", applied);
         failed.map_or(Ok(()), Err)
-    }
-
-    /// What has to wake later: a recheck after a look that was not sure, a repeat after a purge that a render under way may
-    /// have crossed.
-    fn wakes(&self, round: &Round<'_>, fenced: &Fenced, purged: &Purged, head: &Head) -> Vec<OutboxItem> {
-        let handled = fenced.handled();
-        let newest = handled.iter().copied().max_by_key(|item| item.accepted_at);
-        let Some(newest) = newest.or_else(|| round.any_item()) else {
-            return vec![];
-        };
-        let now = self.clock.now();
-        let (waited, passed) = match fenced {
-            Fenced::Open(open) => (open.waited, open.passed),
-            Fenced::Nothing | Fenced::Unchanged => (false, Passed::Sure),
-        };
-        let age = milliseconds(now) - newest.accepted_at;
-        let young = !handled.is_empty()
-            && age < i64::try_from(self.settings.repeat_young.as_millis()).unwrap_or(i64::MAX);
-        let wake = |kind: Kind, letter: char| OutboxItem {
-            sk: format!(
-                "{}#{letter}{}",
-                ledger::identity::sort_key(newest.second, &newest.event_id),
-                head.version
-            ),
-            kind,
-            status: Some(Status::Ready),
-            state: State::Pending,
-            reason: None,
-            state_key: None,
-            attempts: 0,
-            resends: 0,
-            defers: 0,
-            deliveries: 0,
-            slugs: vec![],
-            accepted_at: milliseconds(now),
-            received_at: rfc3339(now),
-            source: Origin::Consumer,
-            last_error: None,
-            last_attempt: None,
-            applied_at: None,
-            routes_affected: None,
-            generation: None,
-            entries: Some(PackedEntries::pack(&purged.keys)),
-            seen: purged.seen.clone(),
-            expires_at: None,
-            ..(*newest).clone()
-        };
-        let settings = &self.settings.ledger;
-        let mut wakes = Vec::new();
-        if passed != Passed::Sure || self.is_unsure(round, fenced, purged) {
-            let at = now.unix_timestamp() + self.settings.recheck_seconds;
-            wakes.push(wake(Kind::Recheck, 'c').made_ready(settings, at, false));
-        }
-        if (young || waited) && !purged.keys.is_empty() {
-            let at = now.unix_timestamp() + settings.grace_seconds;
-            wakes.push(wake(Kind::Repeat, 'r').made_ready(settings, at, true));
-        }
-        wakes
-    }
-
-    /// Whether the source may have shown too little (law 7).
-    ///
-    /// What is late or covered has no fence of its own. Where its time was set back (a restored document), it may be the newest
-    /// change nevertheless, and the index not show it yet. And where no fence preceded, a replica may have shown less than was
-    /// seen before.
-    fn is_unsure(&self, round: &Round<'_>, fenced: &Fenced, purged: &Purged) -> bool {
-        if purged.routes_affected.is_none() {
-            return false;
-        }
-        let before = round.head().seen.as_ref();
-        let (handled, agenda) = (fenced.handled(), &round.agenda);
-        let went_back = match (before, &purged.seen) {
-            (Some(before), Some(seen)) => before != seen && seen.second <= before.second,
-            (None, None) => false,
-            _ => round.head().version > 0,
-        };
-        if handled.is_empty() && went_back {
-            return true;
-        }
-        let trust = i64::try_from(self.settings.fence.trust.as_millis()).unwrap_or(i64::MAX);
-        let newest = handled.iter().map(|item| item.accepted_at).max();
-        let is_shown = |item: &OutboxItem| {
-            let revision = item.revision_or_event();
-            let stays = !handled.is_empty() || before.is_some_and(|seen| seen.revision == revision);
-            match (&purged.seen, item.class) {
-                (Some(seen), Class::Write) => stays && seen.revision == revision,
-                (None, Class::Delete) => before.is_some_and(|seen| seen.revision == revision),
-                _ => false,
-            }
-        };
-        // Another change is known to have been made on top of it.
-        let is_followed = |item: &OutboxItem| {
-            let on_top =
-                |it: &OutboxItem| it.previous_revision.is_some() && it.previous_revision == item.revision;
-            item.class == Class::Write && round.state.items.iter().any(on_top)
-        };
-        let is_chained = handled.iter().any(|item| item.previous_revision.is_some());
-        let covered = agenda.covered.iter().filter(|_| !fenced.frontier().is_empty());
-        agenda.late.iter().chain(covered).any(|item| {
-            round.begun - item.accepted_at < trust
-                && (is_chained || newest.is_none_or(|newest| item.accepted_at > newest))
-                && !is_shown(item)
-                && !is_followed(item)
-        })
     }
 }
 

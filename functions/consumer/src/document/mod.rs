@@ -7,6 +7,7 @@ mod cascade;
 mod defer;
 mod fence;
 mod finish;
+mod later;
 mod purging;
 
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
@@ -271,10 +272,15 @@ where
             && fenced.handled().is_empty()
     }
 
-    async fn repeat(&self, round: &mut Round<'_>, plan: ledger::plan::Plan) -> Result<Cascaded, Stop> {
-        let entries = fence::entries_of(&round.agenda.wakes)?;
+    async fn repeat(&self, round: &mut Round<'_>, mut plan: ledger::plan::Plan) -> Result<Cascaded, Stop> {
         let token = cascade::token(round, &[], &[]);
-        let chunks = self.store_plan(round, plan, &entries, &token).await?;
+        for wake in &round.agenda.wakes {
+            let mut layers = self.targets.layers();
+            layers.retain(|layer| Some(*layer) >= wake.from_layer);
+            let entries = fence::entries_of(std::slice::from_ref(wake))?;
+            plan.owe(&entries, &layers, &token);
+        }
+        let chunks = self.store_plan(round, &plan).await?;
         Ok(Cascaded {
             chunks,
             seen: round.head().seen.clone(),

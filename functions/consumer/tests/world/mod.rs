@@ -80,6 +80,8 @@ impl World {
         Self::with(|_| {})
     }
 
+    /// A world whose settings are changed. Outer layers are purged once only, so that a test may count, unless it asks for
+    /// repeats.
     pub fn with(change: impl FnOnce(&mut Settings)) -> Self {
         let clock = SharedClock {
             start: OffsetDateTime::from_unix_timestamp(START).unwrap(),
@@ -91,7 +93,10 @@ impl World {
         let routes = Arc::new(MemoryStore::default());
         let stellate = Arc::new(FakeTarget::new("stellate", Layer::GraphqlCdn, asked.clone()));
         let storefront = Arc::new(FakeTarget::new("storefront", Layer::Storefront, asked.clone()));
-        let mut settings = Settings::new(ledger_settings());
+        let mut settings = Settings {
+            repeat_outer_layers: false,
+            ..Settings::new(ledger_settings())
+        };
         change(&mut settings);
         let consumer = Arc::new(Consumer {
             ledger: ledger.clone(),
