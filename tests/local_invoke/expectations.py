@@ -11,7 +11,7 @@ from content import Edit
 from make_events import BROKEN_BODY, batches, event_id_of
 
 WEBHOOK, CONSUMER, RELAY = "WebhookFunction", "ConsumerFunction", "RelayFunction"
-RECONCILE, OPERATOR = "ReconcileFunction", "OperatorFunction"
+RECONCILE, OPERATOR, DEAD_LETTERS = "ReconcileFunction", "OperatorFunction", "DeadLettersFunction"
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ class Schedule:
 
 @dataclass(frozen=True)
 class Asked:
-    """A request to the operator function, or a run of reconcile."""
+    """A request to the operator function, or a run of reconcile or of the dead letters."""
 
     # Part of the answer, at any depth.
     answer: dict
@@ -219,6 +219,12 @@ EXPECTED = {
     "reconcile-schedule": Asked(
         {"changes": [{"dataset": content.DATASET, "entered": 0, "complete": True}], "sweep": {"complete": True}},
         {"ReconcileRuns": 1, "SweepsCompleted": 1}, adds=None, function=RECONCILE,
+    ),
+    # ------------------------------------------------------------------------------------------- dead letters
+    # A wake-up of an event that was applied, and what a new Pipe sends to see whether it can.
+    "dead-letters-schedule": Asked(
+        {"letters": 2, "settled": 2, "failed": 0, "told": 0, "faults": 0}, {"DeadLetterRuns": 1, "DeadLetters": 0},
+        after=("batch-from-pipe",), function=DEAD_LETTERS,
     ),
 }
 

@@ -26,6 +26,7 @@ ACCOUNT = "123456789012"
 QUEUE_ARN = f"arn:aws:sqs:{REGION}:{ACCOUNT}:cascata-revalidate.fifo"
 STREAM_ARN = f"arn:aws:dynamodb:{REGION}:{ACCOUNT}:table/cascata-OutboxTable/stream/2025-11-01T00:00:00.000"
 RECONCILE_SCHEDULE_ARN = f"arn:aws:scheduler:{REGION}:{ACCOUNT}:schedule/default/cascata-ReconcileFunctionQuarterHour"
+DEAD_LETTERS_SCHEDULE_ARN = f"arn:aws:scheduler:{REGION}:{ACCOUNT}:schedule/default/cascata-dead-letters"
 RELAY_SCHEDULE_ARN = f"arn:aws:scheduler:{REGION}:{ACCOUNT}:schedule/default/cascata-RelayFunctionMinute"
 
 
@@ -205,11 +206,16 @@ def relay_schedule() -> dict:
     }
 
 
-# --------------------------------------------------------------------------------------- reconcile, operator
+# --------------------------------------------------------------------------------------- reconcile, dead letters, operator
 
 def reconcile_schedule() -> dict:
     """As the relay's."""
     return {**relay_schedule(), "id": "0c1f2f0e-5a0c-4b57-9d3c-2b8f9a6f7d11", "resources": [RECONCILE_SCHEDULE_ARN]}
+
+
+def dead_letters_schedule() -> dict:
+    """As the relay's."""
+    return {**relay_schedule(), "id": "5f6f6a1c-9a51-4d0e-8f5b-3a3f0c9d2e64", "resources": [DEAD_LETTERS_SCHEDULE_ARN]}
 
 
 def operator_samples() -> dict:
@@ -237,6 +243,7 @@ def all_samples() -> dict:
         **{name: {"Records": records} for name, records in batches().items()},
         "relay-schedule": relay_schedule(),
         "reconcile-schedule": reconcile_schedule(),
+        "dead-letters-schedule": dead_letters_schedule(),
         **operator_samples(),
     }
 

@@ -64,6 +64,8 @@ class Stage:
         self._closing.append(self.neighbours.stop)
         self.ledger = Surroundings(emulator.aws, read_template(self._template))
 
+        self.ledger.give_up(wake=make_events.from_pipe(content.MOKA_PUBLISHED), probe="test")
+
         bridge = Bridge(engine)
         self._closing.append(bridge.stop)
         reach = {
@@ -109,6 +111,13 @@ class Stage:
                 **tables,
                 "TARGETS_SECRET_ARN": self.ledger.targets_secret,
                 "LOCAL_TARGETS_SECRET": json.dumps(TARGETS_SECRET),
+            },
+            "DeadLettersFunction": {
+                **tables,
+                "QUEUE_DEAD_LETTERS_URL": self.ledger.queue_letters_url,
+                "PIPE_DEAD_LETTERS_URL": self.ledger.pipe_letters_url,
+                "TOPIC_ARN": self.ledger.topic,
+                "OPERATOR_FUNCTION": "operator",
             },
             "RelayFunction": {**tables, "QUEUE_URL": self.ledger.queue_url, "PIPE_NAME": PIPE},
             **{

@@ -11,6 +11,7 @@ from boto3.dynamodb.types import TypeDeserializer
 
 TABLES = ["EventsTable", "OutboxTable", "RoutesTable"]
 QUEUE = "RevalidateQueue"
+QUEUE_LETTERS, PIPE_LETTERS = "RevalidateDeadLetterQueue", "PipeDeadLetterQueue"
 TABLE_PROPERTIES = [
     "AttributeDefinitions", "KeySchema", "BillingMode", "GlobalSecondaryIndexes", "LocalSecondaryIndexes",
 ]
@@ -47,7 +48,10 @@ class Surroundings:
         self.tables = {name: f"local-invoke-{name}" for name in TABLES}
         for logical_id, name in self.tables.items():
             self._make_table(name, resources[logical_id]["Properties"])
-        self.queue_url = self._make_queue(resources[QUEUE]["Properties"])
+        self.queue_url = self._make_queue("revalidate", resources[QUEUE]["Properties"])
+        self.queue_letters_url = self._make_queue("letters", resources[QUEUE_LETTERS]["Properties"])
+        self.pipe_letters_url = self._make_queue("pipe-letters", resources[PIPE_LETTERS]["Properties"])
+        self.topic = aws.client("sns").create_topic(Name="local-invoke-alarms")["TopicArn"]
         secrets = aws.client("secretsmanager")
         self.webhook_secret = secrets.create_secret(Name="local-invoke-webhook", SecretString="unused")["ARN"]
         self.targets_secret = secrets.create_secret(Name="local-invoke-targets", SecretString="{}")["ARN"]
@@ -61,11 +65,18 @@ class Surroundings:
             **({"StreamSpecification": {"StreamEnabled": True, **stream}} if stream else {}),
         )
 
-    def _make_queue(self, properties):
+    def _make_queue(self, name, properties):
         attributes = {key: "true" for key in ("FifoQueue",) if properties.get(key)}
-        return self.aws.client("sqs").create_queue(QueueName="local-invoke-revalidate.fifo", Attributes=attributes)[
-            "QueueUrl"
-        ]
+        name = f"local-invoke-{name}" + (".fifo" if attributes else "")
+        return self.aws.client("sqs").create_queue(QueueName=name, Attributes=attributes)["QueueUrl"]
+
+    def give_up(self, wake: str, probe: str):
+        """Puts a wake-up into the queue's dead letters, and a probe into the Pipe's."""
+        sqs = self.aws.client("sqs")
+        sqs.send_message(
+            QueueUrl=self.queue_letters_url, MessageBody=wake, MessageGroupId="group", MessageDeduplicationId="letter"
+        )
+        sqs.send_message(QueueUrl=self.pipe_letters_url, MessageBody=probe)
 
     def _make_pipe(self):
         table = self.aws.client("dynamodb").describe_table(TableName=self.tables["OutboxTable"])["Table"]

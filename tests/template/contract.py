@@ -6,7 +6,8 @@ FUNCTIONS = ("WebhookFunction", "ConsumerFunction", "RelayFunction", "ReconcileF
 ENVIRONMENT = {
     "WebhookFunction": """
         STAGE EVENTS_TABLE OUTBOX_TABLE WEBHOOK_SECRET_ARN SANITY_PROJECT_ID SANITY_DATASETS MESSAGE_GROUP READY_SHARDS
-        OUTBOX_GRACE_SECONDS RETENTION_DAYS SIGNATURE_MAX_AGE_SECONDS LOCAL_WEBHOOK_SECRET LOCAL_PREVIOUS_WEBHOOK_SECRET
+        OUTBOX_GRACE_SECONDS RETENTION_DAYS SIGNATURE_MAX_AGE_SECONDS PREVIOUS_SECRET_HOURS
+        LOCAL_WEBHOOK_SECRET LOCAL_PREVIOUS_WEBHOOK_SECRET
     """.split(),
     "ConsumerFunction": """
         STAGE EVENTS_TABLE OUTBOX_TABLE ROUTES_TABLE TARGETS_SECRET_ARN SANITY_PROJECT_ID SANITY_DATASETS SANITY_API_URL
@@ -38,7 +39,7 @@ PARAMETERS = """
     StellateSoftPurge StorefrontUrl StorefrontSecretIn StorefrontBatchSize MessageGroup QueueDelaySeconds ReadyShards
     OutboxGraceSeconds MaxAttempts FenceBoundSeconds FencePollMilliseconds FenceTrustSeconds FenceTieSeconds
     RecheckSeconds RepeatYoungSeconds RepeatOuterLayers DeferFirstSeconds DeferMaxSeconds BreakerFailures BreakerOpenSeconds
-    SignatureMaxAgeSeconds ConsumerMaxConcurrency PipeVersion ReconcileOverlapSeconds SweepHours
+    SignatureMaxAgeSeconds PreviousSecretHours ConsumerMaxConcurrency PipeVersion ReconcileOverlapSeconds SweepHours
 """.split()
 
 OUTPUTS = """

@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn law_11_a_failure_stops_its_group_and_no_other() {
+    fn aws_powertools_powertools_lambda_python_3954_a_failure_stops_its_group_and_no_other() {
         let batch = Batch {
             records: vec![
                 record("a", "g1", true),
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn law_11_what_cannot_be_read_has_failed_and_spoils_no_other_group() {
+    fn calavera_aws_lambda_events_94_what_cannot_be_read_has_failed_and_spoils_no_other_group() {
         let batch = Batch {
             records: vec![
                 record("a", "g1", false),

@@ -33,7 +33,7 @@ async fn past_the_delay() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_edit_is_purged_inside_out_and_applied() {
+async fn patronage_bubs_next_226_an_edit_is_purged_inside_out_and_applied() {
     let world = World::new();
     let item = world
         .deliver(&world.lake.write("page", "home", Some("/home"), &[]))
@@ -61,7 +61,7 @@ async fn an_edit_is_purged_inside_out_and_applied() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn law_6_ten_saves_are_one_purge_a_layer_and_all_end_applied() {
+async fn sanity_io_sanity_10567_ten_saves_are_one_purge_a_layer_and_all_end_applied() {
     let world = World::new();
     let mut items = Vec::new();
     for _ in 0..10 {
@@ -81,7 +81,7 @@ async fn law_6_ten_saves_are_one_purge_a_layer_and_all_end_applied() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn law_5_the_second_version_before_the_first_ends_right() {
+async fn kontent_ai_gatsby_packages_152_the_second_version_before_the_first_ends_right() {
     let world = World::new();
     let first = world.lake.write("page", "home", Some("/old"), &[]);
     tokio::time::advance(Duration::from_secs(3)).await;
@@ -163,7 +163,7 @@ async fn law_5_a_delete_of_the_revision_just_written_wins() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn law_7_nothing_is_purged_before_the_source_shows_the_revision() {
+async fn sanity_io_sanity_4657_nothing_is_purged_before_the_source_shows_the_revision() {
     let world = World::new();
     world.lake.set_lag(Duration::from_secs(90));
     let item = world
@@ -438,7 +438,8 @@ async fn law_9_s0_to_s3_in_one_window_purges_all_of_them() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn law_8_a_purge_that_died_before_its_mark_is_finished_by_the_retry() {
+async fn aws_powertools_powertools_lambda_python_738_a_purge_that_died_before_its_mark_is_finished_by_the_retry()
+ {
     let world = World::new();
     let item = world
         .deliver(&world.lake.write("page", "home", Some("/home"), &[]))

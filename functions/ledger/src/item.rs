@@ -5,7 +5,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::plan::{Layer, PackedEntries};
+use crate::{
+    plan::{Layer, PackedEntries},
+    resend,
+};
 
 /// What an outbox item asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -196,6 +199,17 @@ pub struct OutboxItem {
 }
 
 impl OutboxItem {
+    /// Takes it out of the outbox's hands, for a person to look at.
+    pub(crate) fn wait_for_a_person(&mut self, state: State, name: &str, reason: &str, at: &str) {
+        self.state = state;
+        self.status = None;
+        self.reason = Some(reason.to_owned());
+        self.last_attempt = Some(at.to_owned());
+        self.next_attempt = None;
+        self.ready_shard = None;
+        self.state_key = Some(resend::state_key(name));
+    }
+
     /// Not in a final state: pending, failed or DEAD (law 5).
     pub fn is_open(&self) -> bool {
         matches!(self.state, State::Pending | State::Failed)

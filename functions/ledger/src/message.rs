@@ -91,7 +91,7 @@ mod tests {
         r#"{"version":"1","event_id":"evt_1","document_key":"DOC#1","sort_key":"E#000000000001#evt_1"}"#;
 
     #[test]
-    fn both_shapes_say_the_same() {
+    fn hashicorp_terraform_provider_aws_33938_both_shapes_say_the_same() {
         let record = r#"{"eventName":"INSERT","dynamodb":{"Keys":{},"NewImage":{
             "pk":{"S":"DOC#1"},"sk":{"S":"E#000000000001#evt_1"},"event_id":{"S":"evt_1"},"slugs":{"L":[]}}}}"#;
         assert_eq!(Message::read(FLAT).unwrap(), Message::read(record).unwrap());

@@ -10,8 +10,7 @@ use serde_json::json;
 use time::OffsetDateTime;
 
 use crate::{
-    identity,
-    item::{Class, Origin, Seen, State},
+    item::{Class, Origin, Seen},
     record::{Decision, NewEvent, Settings, milliseconds, rfc3339},
 };
 
@@ -90,28 +89,6 @@ impl NewEvent {
         event.record.source = Origin::Reconcile;
         event.item.source = Origin::Reconcile;
         event
-    }
-
-    /// What a webhook adds to an event that was reconciled before it came: an event of its own for the slugs that the
-    /// reconciled one (it came from `held_by` and named `held`) could not know, such as the one before a rename (law 8).
-    /// None where there is nothing to add.
-    #[must_use]
-    pub fn said_again(&self, held_by: Origin, held: &[String]) -> Option<Self> {
-        let news = self.item.slugs.iter().any(|slug| !held.contains(slug));
-        let is_webhook = self.item.source == Origin::Webhook && self.item.state == State::Pending;
-        if held_by != Origin::Reconcile || !is_webhook || !news {
-            return None;
-        }
-        let mut parts = vec!["said-again", self.event_id()];
-        parts.extend(self.item.slugs.iter().map(String::as_str));
-        let event_id = identity::event_id(&parts);
-        let mut again = self.clone();
-        again.item.sk = identity::sort_key(again.item.second, &event_id);
-        again.item.message_deduplication_id = Some(event_id.clone());
-        again.record.outbox_sort_key = again.item.sk.clone();
-        again.record.event_id.clone_from(&event_id);
-        again.item.event_id = event_id;
-        Some(again)
     }
 }
 
@@ -198,23 +175,5 @@ mod tests {
         assert_eq!(first.event_id(), observed(Class::Delete, None).event_id());
         assert!(first.item.unordered);
         assert_eq!(first.item.class, Class::Delete);
-    }
-
-    #[test]
-    fn law_8_only_what_a_reconciled_event_did_not_know_is_said_again() {
-        let renamed = delivered("update", r#","slug":"a","previousSlug":"b""#);
-        let held = observed(Class::Write, seen()).item.slugs;
-        let again = renamed.said_again(Origin::Reconcile, &held).unwrap();
-        assert_eq!(again.item.slugs, ["a", "b"]);
-        assert_ne!(again.event_id(), renamed.event_id());
-        assert_eq!(again.item.revision, renamed.item.revision);
-        assert_eq!(again.item.message_base(), again.event_id());
-        assert_eq!(again.record.outbox_sort_key, again.item.sk);
-        assert!(
-            renamed.said_again(Origin::Webhook, &[]).is_none(),
-            "an ordinary duplicate"
-        );
-        let same = delivered("update", r#","slug":"a""#);
-        assert!(same.said_again(Origin::Reconcile, &held).is_none(), "nothing new");
     }
 }

@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn law_6_every_send_has_a_fresh_id() {
+    fn ruby_shoryuken_shoryuken_1038_every_send_has_a_fresh_id() {
         let Resend::Send(first) = decide(&due(), &Head::default(), 1000, &LIMITS) else {
             panic!()
         };

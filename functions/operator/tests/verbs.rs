@@ -177,6 +177,23 @@ async fn law_14_an_event_in_review_is_accepted_or_settled() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn law_14_an_order_that_cannot_be_is_handled_once_a_person_has_looked_at_it() {
+    let both = Both::new();
+    let created = both.write("page", "page-1", Some("/a"), &[]);
+    tokio::time::advance(Duration::from_secs(60)).await;
+    both.publish("page", "page-1", Some("/b"), &[]).await;
+    both.world.deliver(&both.world.lake.delete("page-1")).await;
+    both.world.drain(20).await;
+    let created = both.world.deliver(&created).await;
+    both.world.drain(20).await;
+    assert_eq!(both.world.item(&created).state, State::InReview);
+    both.ask(reprocess(&created.event_id)).await;
+    both.world.drain(20).await;
+    both.world.assert_applied(&[&created]);
+    assert!(both.slugs_of("page-1").await.is_empty(), "as the source shows it");
+}
+
+#[tokio::test(start_paused = true)]
 async fn law_14_a_state_is_reprocessed_with_a_filter_and_a_limit() {
     let both = Both::new();
     let mut dead = Vec::new();

@@ -5,6 +5,8 @@
 //! known to be fresh, so that a caller who failed to verify something can tell "wrong" from "cannot know".
 
 use std::future::Future;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
 use aws_sdk_secretsmanager::error::ProvideErrorMetadata;
@@ -13,6 +15,7 @@ use serde::de::DeserializeOwned;
 use tokio::sync::Mutex;
 use tokio::time::Instant;
 
+use crate::clock::{Clock, SystemClock};
 use crate::secret::{Secret, SecretError, SecretVersion};
 
 /// How long a cached secret is used before it is read again, unless a caller says otherwise.
@@ -39,6 +42,9 @@ pub trait SecretSource: Send + Sync {
 pub struct SecretsManager {
     client: aws_sdk_secretsmanager::Client,
     arn: String,
+    previous_for: Duration,
+    /// When the current version was made, epoch seconds; as the last read of it said.
+    rotated_at: Arc<AtomicI64>,
 }
 
 impl SecretsManager {
@@ -47,22 +53,45 @@ impl SecretsManager {
         Self {
             client,
             arn: arn.into(),
+            previous_for: Duration::MAX,
+            rotated_at: Arc::new(AtomicI64::new(i64::MAX)),
         }
+    }
+
+    /// The previous version counts only this long after a rotation: what was given up is not to verify for ever.
+    pub fn keeping_previous_for(self, previous_for: Duration) -> Self {
+        Self { previous_for, ..self }
+    }
+
+    /// Whether the last rotation is so long ago that its previous version is refused. Not said when: it is not.
+    fn is_over(&self) -> bool {
+        let now = SystemClock.now().unix_timestamp();
+        let age = now.saturating_sub(self.rotated_at.load(Ordering::Relaxed));
+        u64::try_from(age).is_ok_and(|age| age > self.previous_for.as_secs())
     }
 }
 
 impl SecretSource for SecretsManager {
     async fn fetch(&self, version: SecretVersion) -> Result<Option<Secret>, SecretError> {
+        if version == SecretVersion::Previous && self.is_over() {
+            return Ok(None);
+        }
         let request = self
             .client
             .get_secret_value()
             .secret_id(&self.arn)
             .version_stage(version.stage());
         match request.send().await {
-            Ok(answer) => match answer.secret_string {
-                Some(text) => Ok(Some(Secret::new(text))),
-                None => Err(SecretError::NotText),
-            },
+            Ok(answer) => {
+                if version == SecretVersion::Current {
+                    let made = answer.created_date.map_or(i64::MAX, |made| made.secs());
+                    self.rotated_at.store(made, Ordering::Relaxed);
+                }
+                answer
+                    .secret_string
+                    .map(|text| Some(Secret::new(text)))
+                    .ok_or(SecretError::NotText)
+            }
             Err(error) => match (classify(error), version) {
                 (SecretError::Missing, SecretVersion::Previous) => Ok(None),
                 (error, _) => Err(error),

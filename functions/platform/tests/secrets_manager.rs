@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use aws_sdk_secretsmanager::config::{BehaviorVersion, Credentials, Region};
-use platform::{Secret, SecretCache, SecretError, SecretVersion};
+use platform::{Clock, Secret, SecretCache, SecretError, SecretVersion, SecretsManager, SystemClock};
 use serde_json::json;
 use wiremock::matchers::{body_partial_json, header};
 use wiremock::{Mock, MockServer, ResponseTemplate};
@@ -11,6 +11,10 @@ use wiremock::{Mock, MockServer, ResponseTemplate};
 const ARN: &str = "arn:aws:secretsmanager:eu-central-1:123456789012:secret:webhook";
 
 fn cache(server: &MockServer) -> SecretCache {
+    SecretCache::with_source(manager(server), Duration::from_secs(300))
+}
+
+fn manager(server: &MockServer) -> SecretsManager {
     let config = aws_sdk_secretsmanager::Config::builder()
         .behavior_version(BehaviorVersion::latest())
         .region(Region::new("eu-central-1"))
@@ -18,11 +22,7 @@ fn cache(server: &MockServer) -> SecretCache {
         .retry_config(aws_sdk_secretsmanager::config::retry::RetryConfig::disabled())
         .endpoint_url(server.uri())
         .build();
-    SecretCache::new(
-        aws_sdk_secretsmanager::Client::from_conf(config),
-        ARN,
-        Duration::from_secs(300),
-    )
+    SecretsManager::new(aws_sdk_secretsmanager::Client::from_conf(config), ARN)
 }
 
 async fn answer(server: &MockServer, stage: &str, status: u16, body: serde_json::Value) {
@@ -59,6 +59,29 @@ async fn a_secret_never_rotated_has_no_previous_version() {
     answer(&server, "AWSPREVIOUS", 400, error("ResourceNotFoundException")).await;
     let versions = cache(&server).current_and_previous().await.unwrap();
     assert_eq!(versions, [(SecretVersion::Current, Secret::new("one"))]);
+}
+
+#[tokio::test]
+async fn the_previous_version_is_refused_when_its_time_after_the_rotation_is_over() {
+    let day = Duration::from_secs(86_400);
+    for (hours_ago, live) in [(1, 2), (23, 2), (25, 1), (24 * 400, 1)] {
+        let server = MockServer::start().await;
+        let made = SystemClock.now().unix_timestamp() - hours_ago * 3600;
+        answer(
+            &server,
+            "AWSCURRENT",
+            200,
+            json!({"SecretString": "new", "CreatedDate": made}),
+        )
+        .await;
+        answer(&server, "AWSPREVIOUS", 200, json!({"SecretString": "old"})).await;
+        let source = manager(&server).keeping_previous_for(day);
+        let versions = SecretCache::with_source(source, Duration::from_secs(300))
+            .current_and_previous()
+            .await
+            .unwrap();
+        assert_eq!(versions.len(), live, "rotated {hours_ago} hours ago");
+    }
 }
 
 #[tokio::test]

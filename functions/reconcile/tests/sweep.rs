@@ -122,6 +122,24 @@ async fn law_8_the_sweep_wakes_a_document_whose_plan_is_left_over() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn law_13_a_sweep_costs_one_read_for_each_page_of_what_is_known() {
+    let both = Both::new(|settings| settings.sweep_items = 2);
+    for number in 0..5 {
+        let slug = format!("/{number}");
+        both.publish("page", &format!("page-{number}"), Some(&slug), &[])
+            .await;
+    }
+    both.try_run(true).await.unwrap();
+    both.reads();
+    let counted = both.reconcile.metrics.sum("SanityReads");
+    let sweep = both.try_run(true).await.unwrap().sweep.unwrap();
+    assert_eq!((sweep.compared, sweep.complete), (5, true));
+    let reads = both.reads();
+    assert_eq!(reads, 1 + 3, "what changed, and three pages of two routes");
+    assert_eq!(both.reconcile.metrics.sum("SanityReads") - counted, reads as f64);
+}
+
+#[tokio::test(start_paused = true)]
 async fn law_13_a_sweep_is_resumed_where_it_stopped() {
     let both = Both::new(|settings| settings.sweep_items = 2);
     for number in 0..5 {

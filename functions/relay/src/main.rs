@@ -1,5 +1,7 @@
 //! The relay: each minute, what is READY and due is sent again, settled or DEAD (law 12). Wiring only.
 
+use std::sync::Arc;
+
 use lambda_runtime::{Error, LambdaEvent, service_fn};
 use ledger::{identity::MessageGroup, resend::ResendLimits, store::dynamo::DynamoLedger};
 use platform::{Deadline, Environment, Metrics, SystemClock};
@@ -46,7 +48,11 @@ async fn main() -> Result<(), Error> {
     let configuration = Configuration::read(Environment::from_process())?;
     let aws = aws_config::load_from_env().await;
     let relay = Relay {
-        outbox: DynamoLedger::new(aws_sdk_dynamodb::Client::new(&aws), "", configuration.outbox),
+        outbox: Arc::new(DynamoLedger::new(
+            aws_sdk_dynamodb::Client::new(&aws),
+            "",
+            configuration.outbox,
+        )),
         queue: SqsQueue {
             client: aws_sdk_sqs::Client::new(&aws),
             url: configuration.queue_url,

@@ -1,6 +1,6 @@
 //! One step of the relay (law 12): everything that is READY and due is settled, sent again under a fresh id, or DEAD.
 
-use std::future::Future;
+use std::{future::Future, sync::Arc, time::Duration};
 
 use ledger::{
     identity::MessageGroup,
@@ -11,7 +11,6 @@ use ledger::{
     store::{LedgerError, Mark, Outbox, Written},
 };
 use platform::{Clock, Deadline, Metrics};
-use std::time::Duration;
 
 /// The queue takes at most this many messages in a call.
 pub const QUEUE_BATCH: usize = 10;
@@ -81,7 +80,7 @@ pub struct Summary {
 #[derive(Debug)]
 pub struct Relay<O, Q, P, C> {
     /// The ledger.
-    pub outbox: O,
+    pub outbox: Arc<O>,
     /// The queue.
     pub queue: Q,
     /// The Pipe.

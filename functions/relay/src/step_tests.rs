@@ -39,7 +39,7 @@ const START: i64 = 1_800_000_000;
 
 fn relay() -> TestRelay {
     Relay {
-        outbox: MemoryLedger::new(),
+        outbox: Arc::new(MemoryLedger::new()),
         queue: FakeQueue::default(),
         pipe: FakePipe(Ok(true)),
         clock: ManualClock::new(OffsetDateTime::from_unix_timestamp(START).unwrap()),

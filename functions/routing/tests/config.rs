@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use ledger::late::LatePolicy;
 use routing::config::{RoutesConfig, RoutesConfigError, TypePolicy};
 use serde_json::json;
 
@@ -19,11 +20,13 @@ id_field = "_id"
 [routed.page]
 graphql_type = "Page"
 event_paths = ["/{slug}", "/it/{slug}"]
+late = "compensate"
 [routed."shop.product"]
 graphql_type = "SpfProduct"
 [components.banner]
 graphql_type = "Banner"
 [components.menu]
+late = "ignore"
 [routing_query]
 groq = '''*[_id in $ids]{_id, _type, _rev, _updatedAt, "routes": [], "dependencies": []}'''
 "#;
@@ -67,6 +70,28 @@ fn types_mean_what_the_file_says() {
 }
 
 #[test]
+fn law_5_a_type_has_its_late_policy_and_the_others_the_files() {
+    let config = RoutesConfig::parse(GOOD).unwrap();
+    let policies = |config: &RoutesConfig| {
+        [
+            Some("page"),
+            Some("menu"),
+            Some("banner"),
+            Some("never heard of"),
+            None,
+        ]
+        .map(|name| config.late_policy(name))
+    };
+    use LatePolicy::{Compensate, Ignore, Recompute, Review};
+    assert_eq!(
+        policies(&config),
+        [Compensate, Ignore, Recompute, Recompute, Recompute]
+    );
+    let strict = RoutesConfig::parse(&format!("late = \"review\"\n{GOOD}")).unwrap();
+    assert_eq!(policies(&strict), [Compensate, Ignore, Review, Review, Review]);
+}
+
+#[test]
 fn queries_ask_for_every_id_once_and_for_no_id_never() {
     let config = RoutesConfig::parse(GOOD).unwrap();
     let ids = ["c", "a", "b"].map(String::from).into();
@@ -92,6 +117,7 @@ fn a_slug_of_an_event_becomes_paths() {
 #[test]
 fn every_problem_is_named_with_line_and_key() {
     let bad = r#"unknown_types = "maybe"
+late = "never"
 ignored = ["page", 7]
 surprise = 1
 [limits]
@@ -114,26 +140,27 @@ groq = '''*[_id in $id]{_id, _type} // $ids routes'''
         problems(bad),
         [
             r#"line 1, unknown_types: must be "cascade" or "review""#,
-            r#"line 2, ignored: must hold texts that are not empty"#,
-            r#"line 3, surprise: is not known here; known are components, graphql, ignored, limits, routed, routing_query, unknown_types"#,
-            r#"line 4, limits.maximum_dependencies: is missing; it must be a whole number"#,
-            r#"line 5, limits.chunk_size: must be a whole number from 1 to 1000"#,
-            r#"line 6, limits.maximum_width: must be a whole number from 1 to 1000000"#,
-            r#"line 9, graphql.slug_field: "a slug" is no GraphQL name (letters, digits and _, not beginning with a digit)"#,
-            r#"line 10, graphql.id_field: must be a text that is not empty"#,
-            r#"line 11, routed: type "page" is already listed under `ignored`"#,
-            r#"line 12, routed.page.graphql_type: "1Page" is no GraphQL name (letters, digits and _, not beginning with a digit)"#,
-            r#"line 13, routed.page.event_paths: "/fixed" must begin with "/" and contain {slug}"#,
-            r#"line 13, routed.page.event_paths: "{slug}" must begin with "/" and contain {slug}"#,
-            r#"line 14, routed."a.b".graphql_type: is missing; it must be a text"#,
-            r#"line 15, routed."a.b".graphQLType: is not known here; known are event_paths, graphql_type"#,
-            r#"line 16, components: type "page" is already listed under `routed`"#,
-            r#"line 18, routing_query.groq: has the parameter $id; only $ids is given"#,
-            r#"line 18, routing_query.groq: must return _rev"#,
-            r#"line 18, routing_query.groq: must return _updatedAt"#,
-            r#"line 18, routing_query.groq: must return dependencies"#,
-            r#"line 18, routing_query.groq: must return routes"#,
-            r#"line 18, routing_query.groq: must select by the parameter $ids"#,
+            r#"line 2, late: must be one of "ignore", "review", "recompute", "compensate""#,
+            r#"line 3, ignored: must hold texts that are not empty"#,
+            r#"line 4, surprise: is not known here; known are components, graphql, ignored, late, limits, routed, routing_query, unknown_types"#,
+            r#"line 5, limits.maximum_dependencies: is missing; it must be a whole number"#,
+            r#"line 6, limits.chunk_size: must be a whole number from 1 to 1000"#,
+            r#"line 7, limits.maximum_width: must be a whole number from 1 to 1000000"#,
+            r#"line 10, graphql.slug_field: "a slug" is no GraphQL name (letters, digits and _, not beginning with a digit)"#,
+            r#"line 11, graphql.id_field: must be a text that is not empty"#,
+            r#"line 12, routed: type "page" is already listed under `ignored`"#,
+            r#"line 13, routed.page.graphql_type: "1Page" is no GraphQL name (letters, digits and _, not beginning with a digit)"#,
+            r#"line 14, routed.page.event_paths: "/fixed" must begin with "/" and contain {slug}"#,
+            r#"line 14, routed.page.event_paths: "{slug}" must begin with "/" and contain {slug}"#,
+            r#"line 15, routed."a.b".graphql_type: is missing; it must be a text"#,
+            r#"line 16, routed."a.b".graphQLType: is not known here; known are event_paths, graphql_type, late"#,
+            r#"line 17, components: type "page" is already listed under `routed`"#,
+            r#"line 19, routing_query.groq: has the parameter $id; only $ids is given"#,
+            r#"line 19, routing_query.groq: must return _rev"#,
+            r#"line 19, routing_query.groq: must return _updatedAt"#,
+            r#"line 19, routing_query.groq: must return dependencies"#,
+            r#"line 19, routing_query.groq: must return routes"#,
+            r#"line 19, routing_query.groq: must select by the parameter $ids"#,
         ]
     );
 }

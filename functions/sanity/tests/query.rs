@@ -79,7 +79,7 @@ async fn a_short_query_goes_by_get() {
 }
 
 #[tokio::test]
-async fn a_long_one_goes_by_post_and_keeps_its_perspective_in_the_address() {
+async fn sanity_io_client_255_a_long_one_goes_by_post_and_keeps_its_perspective_in_the_address() {
     let server = MockServer::start().await;
     let ids: Vec<String> = (0..400)
         .map(|n| format!("a-document-with-a-long-id-{n:08}"))
@@ -295,7 +295,7 @@ async fn a_dataset_cannot_reach_out_of_its_place() {
 }
 
 #[test]
-fn what_cannot_be_right_is_refused_at_the_start() {
+fn sanity_io_nextjs_blog_cms_sanity_v3_131_what_cannot_be_right_is_refused_at_the_start() {
     let new = |api_url: Option<&str>, project: &str, version: &str| {
         let config = QueryConfig {
             api_url: api_url.map(str::to_owned),

@@ -87,7 +87,14 @@ impl<R: Recorder, S: SecretSource, C: Clock> Handler<R, S, C> {
             verified_by = by.as_str(),
             "delivery recorded"
         );
-        if recorded == Recorded::Duplicate {
+        if recorded == Recorded::Contradiction {
+            tracing::error!(
+                event_id,
+                "a revision was told again with other content; that is in review"
+            );
+            self.metrics.count("EventsInReview", 1);
+        }
+        if recorded != Recorded::New {
             self.count_duplicate(&event, deadline).await;
             return Ok(Answer::received(event_id).with("duplicate", true));
         }

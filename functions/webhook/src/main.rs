@@ -40,10 +40,10 @@ async fn run() -> Result<(), lambda_runtime::Error> {
         .load()
         .await;
     let source = match settings.secret {
-        SecretPlace::Manager { arn } => SecretOrigin::Manager(SecretsManager::new(
-            aws_sdk_secretsmanager::Client::new(&aws),
-            arn,
-        )),
+        SecretPlace::Manager { arn, previous_for } => SecretOrigin::Manager(
+            SecretsManager::new(aws_sdk_secretsmanager::Client::new(&aws), arn)
+                .keeping_previous_for(previous_for),
+        ),
         SecretPlace::Local(secrets) => SecretOrigin::Fixed(secrets),
     };
     let secrets = SecretCache::with_source(source, DEFAULT_TTL);

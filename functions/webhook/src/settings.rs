@@ -28,6 +28,8 @@ pub enum SecretPlace {
     Manager {
         /// The secret's ARN.
         arn: String,
+        /// How long after a rotation the previous version is accepted.
+        previous_for: Duration,
     },
     /// In variables that only `sam local` honours.
     Local(FixedSecrets),
@@ -45,6 +47,9 @@ impl Settings {
             Some(current) => SecretPlace::Local(FixedSecrets { current, previous }),
             None => SecretPlace::Manager {
                 arn: env.text("WEBHOOK_SECRET_ARN"),
+                previous_for: Duration::from_secs(
+                    3600 * env.number::<u64>("PREVIOUS_SECRET_HOURS", 1..=8760),
+                ),
             },
         };
         // Sanity retries for about 30 minutes, and whether it signs each retry anew is not documented.
@@ -75,7 +80,7 @@ impl Settings {
 mod tests {
     use super::*;
 
-    const COMPLETE: [(&str, &str); 12] = [
+    const COMPLETE: [(&str, &str); 13] = [
         ("STAGE", "prod"),
         ("EVENTS_TABLE", "events"),
         ("OUTBOX_TABLE", "outbox"),
@@ -87,6 +92,7 @@ mod tests {
         ("OUTBOX_GRACE_SECONDS", "1500"),
         ("RETENTION_DAYS", "90"),
         ("SIGNATURE_MAX_AGE_SECONDS", "0"),
+        ("PREVIOUS_SECRET_HOURS", "24"),
         ("LOCAL_WEBHOOK_SECRET", ""),
     ];
 
@@ -102,7 +108,7 @@ mod tests {
         assert_eq!(settings.signature_max_age, None);
         assert_eq!(settings.ledger.datasets, ["production", "staging"]);
         assert_eq!(settings.ledger.message_group, MessageGroup::Type);
-        assert!(matches!(settings.secret, SecretPlace::Manager { arn } if arn == "arn"));
+        assert!(matches!(settings.secret, SecretPlace::Manager { arn, .. } if arn == "arn"));
     }
 
     #[test]

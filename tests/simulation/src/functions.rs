@@ -117,7 +117,7 @@ impl World {
                 self.count("events", 1);
                 self.inserted(&event.item);
             }
-            Recorded::Duplicate => {
+            Recorded::Duplicate | Recorded::Contradiction => {
                 self.count("duplicates", 1);
                 // It may have brought an item of its own (law 8).
                 let items = self.ledger.all_items();
@@ -237,7 +237,7 @@ impl World {
         let process = Arc::new(Process::new(random, &self.config));
         let hands = Hands::new(self.clone(), process.clone());
         let relay = Relay {
-            outbox: hands.clone(),
+            outbox: Arc::new(hands.clone()),
             queue: hands.clone(),
             pipe: hands,
             clock: self.clock(0.0),

@@ -188,6 +188,17 @@ impl Documents for Hands {
         .await
     }
 
+    async fn set_aside(&self, item: &OutboxItem, reason: &str, at: &str) -> Result<Written, LedgerError> {
+        self.ask(MARK, async {
+            let written = self.ledger().set_aside(item, reason, at).await?;
+            self.world.noted(&item.pk);
+            self.world
+                .log(|| format!("  {} in review: {reason}", self.world.item(item)));
+            Ok(written)
+        })
+        .await
+    }
+
     async fn defer(&self, item: &OutboxItem, deferral: &Deferral) -> Result<Written, LedgerError> {
         self.ask(WRITE, async {
             let written = self.ledger().defer(item, deferral).await?;

@@ -155,6 +155,7 @@ where
         let mut slugs: Vec<String> = naming
             .iter()
             .flat_map(|item| item.slugs.iter().cloned())
+            .chain(round.late.slugs.iter().cloned())
             .collect();
         slugs.sort();
         slugs.dedup();

@@ -61,7 +61,7 @@ where
         Ok(())
     }
 
-    async fn put_off_item(
+    pub(super) async fn put_off_item(
         &self,
         item: &OutboxItem,
         why: &str,

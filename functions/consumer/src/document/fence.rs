@@ -18,8 +18,10 @@ use crate::source::Source;
 pub(super) enum Fenced {
     /// The fence is open for these.
     Open(Open),
-    /// There was nothing to wait for.
+    /// There was nothing to wait for, and nothing to look at.
     Nothing,
+    /// There was nothing to wait for; what the source showed.
+    Looked(Option<Seen>),
     /// Only rechecks, and the source shows what it showed then.
     Unchanged,
 }
@@ -43,14 +45,23 @@ impl Fenced {
     pub(super) fn handled(&self) -> Vec<&OutboxItem> {
         match self {
             Self::Open(open) => open.frontier.iter().chain(&open.unordered).collect(),
-            Self::Nothing | Self::Unchanged => vec![],
+            Self::Nothing | Self::Looked(_) | Self::Unchanged => vec![],
         }
     }
 
     pub(super) fn frontier(&self) -> &[OutboxItem] {
         match self {
             Self::Open(open) => &open.frontier,
-            Self::Nothing | Self::Unchanged => &[],
+            Self::Nothing | Self::Looked(_) | Self::Unchanged => &[],
+        }
+    }
+
+    /// What the source showed.
+    pub(super) fn shown(&self) -> Option<&Seen> {
+        match self {
+            Self::Open(open) => open.shown.as_ref(),
+            Self::Looked(shown) => shown.as_ref(),
+            Self::Nothing | Self::Unchanged => None,
         }
     }
 }
@@ -141,7 +152,7 @@ where
         {
             return Ok(Fenced::Unchanged);
         }
-        Ok(Fenced::Nothing)
+        Ok(Fenced::Looked(shown))
     }
 
     /// What the source shows of the round's document.

@@ -42,6 +42,7 @@ where
             marks
                 .iter()
                 .map(|(item, _)| item)
+                .chain(round.late.to_review().map(|(item, _)| item))
                 .filter(|item| !fenced.frontier().iter().any(|it| it.sk == item.sk)),
         );
         round.history.routes_affected = purged.routes_affected.unwrap_or(0);
@@ -59,6 +60,7 @@ where
             return Err(Stop::Again);
         }
         self.mark_all(marks).await?;
+        self.set_aside(round).await?;
         Ok(())
     }
 
@@ -140,7 +142,8 @@ where
             agenda
                 .late
                 .iter()
-                .map(|it| (it.clone(), self.mark(it, "late", purged.routes_affected))),
+                .filter_map(|it| Some((it, round.late.reason(it)?)))
+                .map(|(it, reason)| (it.clone(), self.mark(it, reason, purged.routes_affected))),
         );
         marks.extend(
             agenda
@@ -215,7 +218,11 @@ fn next_head(round: &Round<'_>, fenced: &Fenced, purged: &Purged, marks: &[(Outb
     let mut next = Head {
         generation: round.agenda.wanted_generation(head).unwrap_or(head.generation),
         marks_owed: marks.iter().map(|(item, _)| item.sk.clone()).collect(),
-        seen: purged.seen.clone(),
+        // What no cascade has read is not known to the routes.
+        seen: match purged.routes_affected {
+            Some(_) => purged.seen.clone(),
+            None => head.seen.clone(),
+        },
         version: head.version + 1,
         ..head.clone()
     };

@@ -38,7 +38,7 @@ where
         let now = self.clock.now();
         let (waited, passed) = match fenced {
             Fenced::Open(open) => (open.waited, open.passed),
-            Fenced::Nothing | Fenced::Unchanged => (false, Passed::Sure),
+            Fenced::Nothing | Fenced::Looked(_) | Fenced::Unchanged => (false, Passed::Sure),
         };
         let age = milliseconds(now) - newest.accepted_at;
         let young = !handled.is_empty()
@@ -106,7 +106,8 @@ where
             return None;
         }
         let layers = self.targets.layers();
-        let is_repeat = purged.routes_affected.is_none() && round.state.chunks.is_empty();
+        let is_repeat =
+            purged.routes_affected.is_none() && round.state.chunks.is_empty() && round.agenda.late.is_empty();
         let purged_from = if is_repeat {
             round.agenda.wakes.iter().map(|wake| wake.from_layer).min()?
         } else {
@@ -127,7 +128,7 @@ where
     /// change nevertheless, and the index not show it yet. And where no fence preceded, a replica may have shown less than was
     /// seen before.
     fn is_unsure(&self, round: &Round<'_>, fenced: &Fenced, purged: &Purged) -> bool {
-        if purged.routes_affected.is_none() {
+        if purged.routes_affected.is_none() && round.agenda.late.is_empty() {
             return false;
         }
         let before = round.head().seen.as_ref();

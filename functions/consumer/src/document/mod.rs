@@ -7,6 +7,7 @@ mod cascade;
 mod defer;
 mod fence;
 mod finish;
+mod late;
 mod later;
 mod purging;
 
@@ -30,6 +31,7 @@ use crate::{
 };
 use cascade::Cascaded;
 use fence::Fenced;
+use late::Late;
 
 /// Attempts within one wake when somebody else changes the document meanwhile.
 const ROUNDS: usize = 6;
@@ -131,6 +133,7 @@ struct Round<'a> {
     begun: i64,
     state: DocumentState,
     agenda: Agenda,
+    late: Late,
     history: History,
 }
 
@@ -210,6 +213,7 @@ where
             begun: milliseconds(now),
             state,
             agenda,
+            late: Late::default(),
             history,
         })
     }
@@ -251,25 +255,39 @@ where
             self.settle_rechecks(round).await?;
             return Ok(Woken::Done);
         }
+        self.judge_late(round, &fenced).await?;
+        if self.only_waits(round, &fenced, &plan) {
+            self.mark_what_is_owed(round).await?;
+            self.put_off_the_waiting(round).await?;
+            return Ok(Woken::Done);
+        }
         let cascaded = if self.is_plain_repeat(round, &fenced) {
             self.repeat(round, plan).await?
+        } else if self.is_slugs_only(round, &fenced, &plan) {
+            self.plan_slugs(round, fenced.shown().cloned(), plan).await?
         } else {
             self.cascade(round, &fenced, plan).await?
         };
         let purged = self.purge(round, cascaded).await?;
         self.finish(round, &fenced, purged).await?;
         self.put_off_the_unfenced(round, &fenced).await?;
+        self.put_off_the_waiting(round).await?;
         Ok(Woken::Done)
     }
 
     /// One more purge of the same keys and nothing else to do: no cascade (law 10).
     fn is_plain_repeat(&self, round: &Round<'_>, fenced: &Fenced) -> bool {
-        let agenda = &round.agenda;
-        !agenda.wakes.is_empty()
-            && agenda.wakes.iter().all(|wake| wake.kind == Kind::Repeat)
-            && agenda.late.is_empty()
-            && agenda.wanted_generation(round.head()).is_none()
+        !round.agenda.wakes.is_empty()
+            && self.repeats_at_most(round)
+            && round.agenda.late.is_empty()
             && fenced.handled().is_empty()
+    }
+
+    /// Whether no wake asks for more than one more purge of the same keys.
+    fn repeats_at_most(&self, round: &Round<'_>) -> bool {
+        let agenda = &round.agenda;
+        agenda.wakes.iter().all(|wake| wake.kind == Kind::Repeat)
+            && agenda.wanted_generation(round.head()).is_none()
     }
 
     async fn repeat(&self, round: &mut Round<'_>, mut plan: ledger::plan::Plan) -> Result<Cascaded, Stop> {

@@ -83,6 +83,17 @@ impl World {
     /// A world whose settings are changed. Outer layers are purged once only, so that a test may count, unless it asks for
     /// repeats.
     pub fn with(change: impl FnOnce(&mut Settings)) -> Self {
+        Self::made(change, RoutesConfig::embedded().unwrap())
+    }
+
+    /// With this policy for late events of every type.
+    pub fn with_late(policy: &str) -> Self {
+        let file = include_str!("../../../routing/routes.toml");
+        let file = file.replacen("\nlate = \"recompute\"", &format!("\nlate = {policy:?}"), 1);
+        Self::made(|_| {}, RoutesConfig::parse(&file).unwrap())
+    }
+
+    fn made(change: impl FnOnce(&mut Settings), config: RoutesConfig) -> Self {
         let clock = SharedClock {
             start: OffsetDateTime::from_unix_timestamp(START).unwrap(),
             origin: tokio::time::Instant::now(),
@@ -107,7 +118,7 @@ impl World {
                 AnyTarget::new(Held(stellate.clone())),
                 AnyTarget::new(Held(storefront.clone())),
             ]),
-            config: RoutesConfig::embedded().unwrap(),
+            config,
             settings,
             clock: clock.clone(),
             metrics: Metrics::new("test", "consumer"),

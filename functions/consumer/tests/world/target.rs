@@ -47,6 +47,8 @@ pub enum Mood {
     Refuses(Vec<Key>),
     /// Purges and then the process dies.
     PanicsAfter,
+    /// Panics when asked for this key.
+    PanicsAt(Key),
 }
 
 #[derive(Debug)]
@@ -94,6 +96,9 @@ impl Target for Held {
             .unwrap()
             .push((self.0.layer, keys.to_vec()));
         let mood = self.0.mood.lock().unwrap().clone();
+        if let Mood::PanicsAt(key) = &mood {
+            assert!(!keys.contains(key), "a bug that one page meets");
+        }
         let outcome = |key: &Key| match &mood {
             Mood::Out => KeyOutcome::Failed {
                 reason: "HTTP 503".into(),

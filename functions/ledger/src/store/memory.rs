@@ -16,6 +16,7 @@ use super::{
     Recorded, Recorder, Written,
 };
 use crate::{
+    duplicate::Held,
     head::Head,
     history::History,
     intervention::Intervention,
@@ -154,12 +155,14 @@ impl Recorder for MemoryLedger {
     async fn record(&self, event: &NewEvent, _deadline: Deadline) -> Result<Recorded, LedgerError> {
         let mut tables = self.tables();
         if let Some(held) = tables.events.get(event.event_id()) {
-            if let Some(again) = event.said_again(held.source, &held.slugs)
-                && !tables.events.contains_key(again.event_id())
-            {
-                tables.add(&again)?;
+            let Some(addition) = event.adds_to(&Held::from(held)) else {
+                return Ok(Recorded::Duplicate);
+            };
+            if tables.events.contains_key(addition.event().event_id()) {
+                return Ok(Recorded::Duplicate);
             }
-            return Ok(Recorded::Duplicate);
+            tables.add(addition.event())?;
+            return Ok(Recorded::of(&addition));
         }
         tables.add(event)?;
         Ok(Recorded::New)
@@ -278,6 +281,12 @@ impl Documents for MemoryLedger {
 
     async fn mark(&self, item: &OutboxItem, mark: &Mark) -> Result<Written, LedgerError> {
         Ok(self.mark_item(item, mark))
+    }
+
+    async fn set_aside(&self, item: &OutboxItem, reason: &str, at: &str) -> Result<Written, LedgerError> {
+        Ok(self.change(item, OutboxItem::is_open, |held| {
+            held.wait_for_a_person(State::InReview, "in_review", reason, at);
+        }))
     }
 
     async fn defer(&self, item: &OutboxItem, deferral: &Deferral) -> Result<Written, LedgerError> {

@@ -12,6 +12,7 @@ use std::future::Future;
 use platform::Deadline;
 
 use crate::{
+    duplicate::Addition,
     head::Head,
     history::History,
     item::OutboxItem,
@@ -47,6 +48,18 @@ pub enum Recorded {
     New,
     /// The event was there already.
     Duplicate,
+    /// It was there already, and the same hook told it with other content; that is kept now, in review.
+    Contradiction,
+}
+
+impl Recorded {
+    /// What is said of a duplicate whose addition is committed.
+    pub(crate) fn of(addition: &Addition) -> Self {
+        match addition {
+            Addition::Slugs(_) => Self::Duplicate,
+            Addition::Contradiction(_) => Self::Contradiction,
+        }
+    }
 }
 
 /// What became of a conditional write.
@@ -199,6 +212,17 @@ pub trait Documents: Send + Sync {
         &self,
         item: &OutboxItem,
         mark: &Mark,
+    ) -> impl Future<Output = Result<Written, LedgerError>> + Send;
+
+    /// Open → in review, out of the READY index in the same write. [`Written::Moved`]: it is settled already.
+    ///
+    /// # Errors
+    /// The item keeps its state.
+    fn set_aside(
+        &self,
+        item: &OutboxItem,
+        reason: &str,
+        at: &str,
     ) -> impl Future<Output = Result<Written, LedgerError>> + Send;
 
     /// Puts a READY item off: an answer, so its attempts start again. [`Written::Moved`]: it is not READY any more.

@@ -87,6 +87,30 @@ pub async fn law_4_a_large_event_is_recorded(ledger: &(impl Recorder + Documents
     }
 }
 
+pub async fn law_5_a_revision_told_again_with_other_content_is_kept_once_and_in_review(
+    ledger: &(impl Recorder + Documents),
+) {
+    let told = |slug: &str| {
+        let body = format!(
+            r#"{{"_id":"page-1","_type":"page","_rev":"r1","_updatedAt":"2026-01-01T00:00:00Z","operation":"update",
+                "projectId":"project","dataset":"production","slug":"{slug}"}}"#
+        );
+        event_of(body.as_bytes(), Decision::Pending)
+    };
+    let first = told("a");
+    assert_eq!(ledger.record(&first, soon()).await.unwrap(), Recorded::New);
+    let mut answers = Vec::new();
+    for slug in ["a", "b", "b"] {
+        answers.push(ledger.record(&told(slug), soon()).await.unwrap());
+    }
+    use Recorded::{Contradiction, Duplicate};
+    assert_eq!(answers, [Duplicate, Contradiction, Duplicate]);
+    let state = ledger.read(&first.item.pk, &first.item.sk).await.unwrap();
+    let states: Vec<State> = state.items.iter().map(|item| item.state).collect();
+    assert_eq!(states.len(), 2);
+    assert!(states.contains(&State::Pending) && states.contains(&State::InReview));
+}
+
 /// The same revision as [`event`] has it, seen by reconcile before any webhook came.
 fn reconciled(document: &str, revision: &str, second: i64) -> NewEvent {
     let observation = Observation {

@@ -3,7 +3,7 @@ use ledger::{
     history::History,
     item::{Kind, Origin, OutboxItem, State, Status},
     plan::{Entry, Key, Layer, Plan, PlanChunk, merge_into_chunks},
-    store::{Advance, Breakers, Deferral, Documents, Outbox, Recorder, Written},
+    store::{Advance, Breakers, Deferral, Documents, Outbox, Recorder, Written, operator::Inspection},
 };
 
 use super::{NOW, event, mark, only, soon};
@@ -218,6 +218,31 @@ pub async fn law_12_marks_are_conditional_and_leave_the_ready_index(
             .unwrap()
             .keys
             .is_empty()
+    );
+}
+
+pub async fn law_5_what_is_set_aside_leaves_the_ready_index_and_waits_for_a_person(
+    ledger: &(impl Recorder + Documents + Outbox + Inspection),
+) {
+    let event = event("page-1", "r1", 100);
+    let set_aside = || ledger.set_aside(&event.item, "late", "2026-01-01T00:00:00.000Z");
+    assert_eq!(set_aside().await.unwrap(), Written::Moved);
+    ledger.record(&event, soon()).await.unwrap();
+    assert_eq!(set_aside().await.unwrap(), Written::Done);
+    assert_eq!(set_aside().await.unwrap(), Written::Moved);
+    let state = ledger.read(&event.item.pk, &event.item.sk).await.unwrap();
+    let item = only(&state.items);
+    assert_eq!((item.state, item.status), (State::InReview, None));
+    assert_eq!(item.reason.as_deref(), Some("late"));
+    assert_eq!((item.next_attempt, item.expires_at), (None, None));
+    let due = ledger.due("READY#0", i64::MAX, None).await.unwrap().keys;
+    assert!(due.is_empty());
+    let waiting = ledger.by_state("in_review", "", 10, None).await.unwrap().items;
+    assert_eq!(only(&waiting).sk, event.item.sk);
+    assert_eq!(
+        ledger.mark(&event.item, &mark()).await.unwrap(),
+        Written::Moved,
+        "only a person takes it on"
     );
 }
 

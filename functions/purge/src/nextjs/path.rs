@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn base_path_locale_and_slash() {
+    fn amannn_next_intl_846_base_path_locale_and_slash() {
         let rules = PathRules {
             base_path: "/shop/".to_owned(),
             locales: vec![String::new(), "it".to_owned(), "/de".to_owned()],

@@ -106,7 +106,7 @@ fn run(make: impl Fn(&MockServer) -> AnyTarget) {
 }
 
 #[test]
-fn law_10_stellate_is_never_sent_an_empty_key_list() {
+fn stellatehq_wp_stellate_26_stellate_is_never_sent_an_empty_key_list() {
     run(|server| {
         let config = StellateConfig {
             batch_size: 6,

@@ -104,7 +104,7 @@ async fn batches_are_bounded() {
 }
 
 #[tokio::test]
-async fn one_bad_page_is_refused_and_the_rest_confirmed() {
+async fn vercel_next_js_48771_one_bad_page_is_refused_and_the_rest_confirmed() {
     for (result, expected) in [
         (
             json!({"revalidated": false, "error": "boom"}),
@@ -143,7 +143,7 @@ async fn a_partial_answer_counts_for_what_it_names() {
 }
 
 #[tokio::test]
-async fn a_page_that_became_a_404_and_was_revalidated_is_done() {
+async fn vercel_next_js_34809_a_page_that_became_a_404_and_was_revalidated_is_done() {
     let server = serve(|_, body| results(body, "/0", &json!({"revalidated": true, "status": 404}))).await;
     assert_eq!(
         short(&storefront(&server, |_| ()).purge(&slugs(1), a_minute()).await),
@@ -247,7 +247,7 @@ async fn redirects_are_never_followed() {
 }
 
 #[tokio::test]
-async fn a_redirect_of_the_endpoint_is_an_outage_and_another_the_keys() {
+async fn opennextjs_opennextjs_aws_1216_a_redirect_of_the_endpoint_is_an_outage_and_another_the_keys() {
     let server = serve(|_, _| ResponseTemplate::new(308).insert_header("location", "/api/revalidate/")).await;
     let report = storefront(&server, |_| ()).purge(&slugs(3), a_minute()).await;
     assert_eq!(short(&report), "fff");

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use ledger::late::LatePolicy;
 use toml::de::DeTable;
 
 use super::groq::mentions;
@@ -41,6 +42,7 @@ fn read(mut root: Table<'_, '_>, problems: &mut Problems<'_>) -> RoutesConfig {
             UnknownTypes::Cascade
         }
     };
+    let late = read_late(&mut root, problems);
     // Which list a type is in, to find the types that are in two.
     let mut listed = BTreeMap::new();
     let mut ignored = BTreeSet::new();
@@ -67,8 +69,9 @@ fn read(mut root: Table<'_, '_>, problems: &mut Problems<'_>) -> RoutesConfig {
             if let Some(name) = &graphql_type {
                 graphql_name(&table, "graphql_type", name, problems);
             }
+            let late = read_late(&mut table, problems);
             table.finish(problems);
-            components.insert(name, Component { graphql_type });
+            components.insert(name, Component { graphql_type, late });
         }
     }
     let limits = read_limits(root.table("limits", true, problems), problems);
@@ -80,10 +83,25 @@ fn read(mut root: Table<'_, '_>, problems: &mut Problems<'_>) -> RoutesConfig {
         components,
         ignored,
         unknown_types,
+        late: late.unwrap_or_default(),
         limits,
         graphql,
         groq,
     }
+}
+
+fn read_late(table: &mut Table<'_, '_>, problems: &mut Problems<'_>) -> Option<LatePolicy> {
+    let name = table.optional_text("late", problems)?;
+    let policy = LatePolicy::named(&name);
+    if policy.is_none() {
+        let known: Vec<String> = LatePolicy::NAMES
+            .iter()
+            .map(|(name, _)| format!("{name:?}"))
+            .collect();
+        let what = format!("must be one of {}", known.join(", "));
+        problems.add(table.position("late"), &table.path_of("late"), what);
+    }
+    policy
 }
 
 fn list(
@@ -117,10 +135,12 @@ fn read_routed(mut table: Table<'_, '_>, problems: &mut Problems<'_>) -> RoutedT
             paths.into_iter().map(|(path, _)| path).collect()
         }
     };
+    let late = read_late(&mut table, problems);
     table.finish(problems);
     RoutedType {
         graphql_type,
         event_paths,
+        late,
     }
 }
 

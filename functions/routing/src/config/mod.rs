@@ -10,6 +10,7 @@ mod read;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
+use ledger::late::LatePolicy;
 use serde_json::{Map, Value};
 
 /// The file that the functions are built with.
@@ -22,6 +23,7 @@ pub struct RoutesConfig {
     components: BTreeMap<String, Component>,
     ignored: BTreeSet<String>,
     unknown_types: UnknownTypes,
+    late: LatePolicy,
     limits: Limits,
     graphql: GraphqlNames,
     groq: String,
@@ -52,12 +54,14 @@ enum UnknownTypes {
 struct RoutedType {
     graphql_type: String,
     event_paths: Vec<String>,
+    late: Option<LatePolicy>,
 }
 
 /// A type without pages of its own.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Component {
     graphql_type: Option<String>,
+    late: Option<LatePolicy>,
 }
 
 /// The bounds of a cascade.
@@ -188,6 +192,13 @@ impl RoutesConfig {
                 .collect(),
             None => vec![format!("/{slug}")],
         }
+    }
+
+    /// What becomes of a late event of `document_type`; without a type, of one that is not listed.
+    pub fn late_policy(&self, document_type: Option<&str>) -> LatePolicy {
+        let routed = || self.routed.get(document_type?)?.late;
+        let component = || self.components.get(document_type?)?.late;
+        routed().or_else(component).unwrap_or(self.late)
     }
 
     /// The bounds of a cascade.

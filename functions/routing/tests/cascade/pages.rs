@@ -78,7 +78,7 @@ async fn law_8_a_slug_that_came_and_went_is_purged_too() {
 }
 
 #[tokio::test]
-async fn a_deleted_page_is_gone_and_its_slug_purged() {
+async fn sanity_io_nextjs_blog_cms_sanity_v3_93_a_deleted_page_is_gone_and_its_slug_purged() {
     let mut world = World::new();
     world.page("p1", "/a", &["b1"]);
     world.handle_page("p1").await;

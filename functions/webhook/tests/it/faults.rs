@@ -30,7 +30,7 @@ async fn pass(seconds: u64) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_secret_that_cannot_be_read_never_reads_as_a_bad_signature() {
+async fn sanity_io_next_sanity_423_a_secret_that_cannot_be_read_never_reads_as_a_bad_signature() {
     for error in [
         SecretError::Denied,
         SecretError::Missing,

@@ -56,7 +56,7 @@ async fn not_json_by_content_type() {
 }
 
 #[tokio::test]
-async fn no_malformed_or_wrong_signature() {
+async fn sanity_io_next_sanity_483_no_malformed_or_wrong_signature() {
     let world = World::new();
     let body = projection(json!({}));
     let right = signature(&body, SECRET);
@@ -83,7 +83,7 @@ async fn no_malformed_or_wrong_signature() {
 }
 
 #[tokio::test]
-async fn the_bytes_are_verified_and_not_what_they_mean() {
+async fn sanity_io_webhook_toolkit_9_the_bytes_are_verified_and_not_what_they_mean() {
     let world = World::new();
     let function = world.function();
     let raw = br#"{"_id":"a","_type":"page","html":"\u003cp\u003e","url":"https:\/\/x", "n":1.0}"#;
@@ -204,7 +204,7 @@ async fn valid_and_seen_also_twenty_at_once() {
 }
 
 #[tokio::test]
-async fn drafts_versions_and_ignored_types() {
+async fn sanity_io_sanity_9621_drafts_versions_and_ignored_types() {
     for (changes, reason) in [
         (json!({"_id": "drafts.page-1"}), "draft_or_version"),
         (json!({"_id": "versions.r1.page-1"}), "draft_or_version"),
@@ -294,7 +294,7 @@ async fn other_projects_and_datasets_are_set_aside() {
 }
 
 #[tokio::test]
-async fn signed_but_unintelligible() {
+async fn sanity_io_sanity_3033_signed_but_unintelligible() {
     for (body, reason) in [
         (&b"[]"[..], "not_an_object"),
         (b"{\"_type\":\"page\"}", "no_document_id"),
@@ -344,7 +344,7 @@ async fn large_bodies_are_accepted() {
 }
 
 #[tokio::test]
-async fn base64_and_capitals_make_no_difference() {
+async fn redwoodjs_graphql_2339_base64_and_capitals_make_no_difference() {
     let world = World::new();
     let body = projection(json!({}));
     let first = send(&world.function(), event(&body, SECRET)).await;

@@ -14,6 +14,7 @@ use crate::{
     head::Head,
     item::OutboxItem,
     plan::PlanChunk,
+    resend,
     store::{Advance, Deferral, DocumentState, Documents, LedgerError, Mark, Written},
 };
 
@@ -182,6 +183,30 @@ impl Documents for DynamoLedger {
 
     async fn mark(&self, item: &OutboxItem, mark: &Mark) -> Result<Written, LedgerError> {
         self.mark_item(item, mark).await
+    }
+
+    async fn set_aside(&self, item: &OutboxItem, reason: &str, at: &str) -> Result<Written, LedgerError> {
+        errors::conditional(
+            self.client
+                .update_item()
+                .table_name(&self.outbox)
+                .set_key(Some(key(&item.pk, &item.sk)))
+                .update_expression(
+                    "SET #state = :review, reason = :reason, last_attempt = :at, state_key = :key \
+                     REMOVE #status, next_attempt, ready_shard",
+                )
+                .condition_expression("#state IN (:pending, :failed)")
+                .expression_attribute_names("#state", "state")
+                .expression_attribute_names("#status", "status")
+                .expression_attribute_values(":review", text("in_review"))
+                .expression_attribute_values(":pending", text("pending"))
+                .expression_attribute_values(":failed", text("failed"))
+                .expression_attribute_values(":reason", text(reason))
+                .expression_attribute_values(":at", text(at))
+                .expression_attribute_values(":key", text(resend::state_key("in_review")))
+                .send()
+                .await,
+        )
     }
 
     async fn defer(&self, item: &OutboxItem, deferral: &Deferral) -> Result<Written, LedgerError> {

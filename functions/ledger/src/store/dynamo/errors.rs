@@ -136,3 +136,65 @@ where
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use aws_sdk_dynamodb::types::error::TransactionCanceledException;
+
+    use super::*;
+
+    /// A transaction of two puts, cancelled for these reasons.
+    fn cancelled_for(codes: [&str; 2]) -> Cancelled {
+        let reasons = codes.map(|code| CancellationReason::builder().code(code).build());
+        let exception = TransactionCanceledException::builder()
+            .set_cancellation_reasons(Some(reasons.to_vec()))
+            .build();
+        let error = TransactWriteItemsError::TransactionCanceledException(exception);
+        cancelled(SdkError::service_error(error, ()))
+    }
+
+    /// A conflict taken for a duplicate would be answered 200, and the webhook lost for good.
+    #[test]
+    fn aws_samples_sample_voice_of_customer_datalake_350_only_a_failed_condition_is_a_duplicate() {
+        for passing in PASSING {
+            for codes in [[passing, "None"], ["None", passing]] {
+                assert!(matches!(cancelled_for(codes), Cancelled::Passing(_)), "{codes:?}");
+            }
+        }
+        let duplicate = cancelled_for(["ConditionalCheckFailed", "None"]);
+        let Cancelled::Conditions(places) = duplicate else {
+            panic!("{duplicate:?}")
+        };
+        assert_eq!(places.len(), 1);
+        assert_eq!(places[0].0, 0, "the event's");
+        for codes in [
+            ["ValidationError", "None"],
+            ["None", "ItemCollectionSizeLimitExceeded"],
+        ] {
+            assert!(matches!(cancelled_for(codes), Cancelled::Failed(_)), "{codes:?}");
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn guregu_dynamo_203_a_conflict_is_tried_again_until_the_deadline() {
+        let mut tries = 0;
+        let soon = Deadline::after(Duration::from_secs(5));
+        let done = retrying(soon, || {
+            tries += 1;
+            let outcome = match tries {
+                3 => Ok("committed"),
+                _ => Err(cancelled_for(["TransactionConflict", "None"])),
+            };
+            async { outcome }
+        });
+        assert_eq!(done.await.unwrap().unwrap(), "committed");
+        assert_eq!(tries, 3);
+        let never = retrying(soon, || async {
+            Err::<(), _>(cancelled_for(["ThrottlingError", "None"]))
+        });
+        assert!(
+            matches!(never.await, Err(LedgerError::Busy(_))),
+            "503, so that Sanity tries again"
+        );
+    }
+}

@@ -9,18 +9,10 @@ use super::{
     key, number, to_item,
 };
 use crate::{
-    item::Origin,
+    duplicate::Held,
     record::NewEvent,
     store::{LedgerError, Recorded, Recorder},
 };
-
-/// What a condition on evidence that is there already shows of it. The payload may be there too; it is not looked at.
-#[derive(serde::Deserialize)]
-struct Held {
-    source: Origin,
-    #[serde(default)]
-    slugs: Vec<String>,
-}
 
 impl DynamoLedger {
     /// The two puts; the error is the held evidence, as far as the table shows it.
@@ -61,12 +53,14 @@ impl Recorder for DynamoLedger {
         let Err(held) = self.put_both(event, deadline).await? else {
             return Ok(Recorded::New);
         };
-        // Before the answer: once Sanity has its 200 it does not say these slugs again.
+        // What a condition on evidence that is there already shows of it. Before the answer: once Sanity has its 200 it does
+        // not say this again.
         if let Some(held) = held
             && let Ok(held) = serde_dynamo::from_item::<_, Held>(held)
-            && let Some(again) = event.said_again(held.source, &held.slugs)
+            && let Some(addition) = event.adds_to(&held)
+            && self.put_both(addition.event(), deadline).await?.is_ok()
         {
-            let _ = self.put_both(&again, deadline).await?;
+            return Ok(Recorded::of(&addition));
         }
         Ok(Recorded::Duplicate)
     }

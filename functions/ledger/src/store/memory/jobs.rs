@@ -3,7 +3,6 @@
 use super::MemoryLedger;
 use crate::{
     item::{OutboxItem, State},
-    resend,
     store::{
         LedgerError, Written,
         jobs::{Bookmarks, Letters, Wakes},
@@ -55,14 +54,8 @@ impl Letters for MemoryLedger {
             item,
             |held| held.state == State::Pending,
             |held| {
-                held.state = State::Failed;
-                held.status = None;
-                held.reason = Some(reason.to_owned());
                 held.last_error = Some(reason.to_owned());
-                held.last_attempt = Some(at.to_owned());
-                held.next_attempt = None;
-                held.ready_shard = None;
-                held.state_key = Some(resend::state_key("failed"));
+                held.wait_for_a_person(State::Failed, "failed", reason, at);
             },
         ))
     }
