@@ -6,7 +6,7 @@ FUNCTIONS = ("WebhookFunction", "ConsumerFunction", "RelayFunction", "ReconcileF
 ENVIRONMENT = {
     "WebhookFunction": """
         STAGE EVENTS_TABLE OUTBOX_TABLE WEBHOOK_SECRET_ARN SANITY_PROJECT_ID SANITY_DATASETS MESSAGE_GROUP READY_SHARDS
-        OUTBOX_GRACE_SECONDS RETENTION_DAYS SIGNATURE_MAX_AGE_SECONDS PREVIOUS_SECRET_HOURS
+        OUTBOX_GRACE_SECONDS RETENTION_DAYS SIGNATURE_MAX_AGE_SECONDS ROTATION_HOURS
         LOCAL_WEBHOOK_SECRET LOCAL_PREVIOUS_WEBHOOK_SECRET
     """.split(),
     "ConsumerFunction": """
@@ -39,7 +39,7 @@ PARAMETERS = """
     StellateSoftPurge StorefrontUrl StorefrontSecretIn StorefrontBatchSize MessageGroup QueueDelaySeconds ReadyShards
     OutboxGraceSeconds MaxAttempts FenceBoundSeconds FencePollMilliseconds FenceTrustSeconds FenceTieSeconds
     RecheckSeconds RepeatYoungSeconds RepeatOuterLayers DeferFirstSeconds DeferMaxSeconds BreakerFailures BreakerOpenSeconds
-    SignatureMaxAgeSeconds PreviousSecretHours ConsumerMaxConcurrency PipeVersion ReconcileOverlapSeconds SweepHours
+    SignatureMaxAgeSeconds RotationHours ConsumerMaxConcurrency PipeVersion ReconcileOverlapSeconds SweepHours
 """.split()
 
 OUTPUTS = """

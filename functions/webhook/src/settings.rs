@@ -47,9 +47,7 @@ impl Settings {
             Some(current) => SecretPlace::Local(FixedSecrets { current, previous }),
             None => SecretPlace::Manager {
                 arn: env.text("WEBHOOK_SECRET_ARN"),
-                previous_for: Duration::from_secs(
-                    3600 * env.number::<u64>("PREVIOUS_SECRET_HOURS", 1..=8760),
-                ),
+                previous_for: Duration::from_secs(3600 * env.number::<u64>("ROTATION_HOURS", 1..=8760)),
             },
         };
         // Sanity retries for about 30 minutes, and whether it signs each retry anew is not documented.
@@ -92,7 +90,7 @@ mod tests {
         ("OUTBOX_GRACE_SECONDS", "1500"),
         ("RETENTION_DAYS", "90"),
         ("SIGNATURE_MAX_AGE_SECONDS", "0"),
-        ("PREVIOUS_SECRET_HOURS", "24"),
+        ("ROTATION_HOURS", "24"),
         ("LOCAL_WEBHOOK_SECRET", ""),
     ];
 
