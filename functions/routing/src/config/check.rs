@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use toml::de::DeTable;
 
+use super::dependencies;
 use super::groq::mentions;
 use super::read::{Problems, Table};
 use super::{Component, GraphqlNames, Limits, RoutedType, RoutesConfig, RoutesConfigError, UnknownTypes};
@@ -73,6 +74,7 @@ fn read(mut root: Table<'_, '_>, problems: &mut Problems<'_>) -> RoutesConfig {
     }
     let limits = read_limits(root.table("limits", true, problems), problems);
     let graphql = read_graphql(root.table("graphql", true, problems), problems);
+    let dependencies = dependencies::read(root.table("dependencies", false, problems), problems);
     let groq = read_query(root.table("routing_query", true, problems), problems);
     root.finish(problems);
     RoutesConfig {
@@ -82,6 +84,7 @@ fn read(mut root: Table<'_, '_>, problems: &mut Problems<'_>) -> RoutesConfig {
         unknown_types,
         limits,
         graphql,
+        dependencies,
         groq,
     }
 }
