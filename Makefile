@@ -9,7 +9,7 @@ export SAM_CLI_TELEMETRY := 0
 export PYTHONDONTWRITEBYTECODE := 1
 STACK := .local/venv-stack/bin/python
 
-.PHONY: help setup build run demo test test-fast test-template test-local-invoke test-end-to-end test-storefront bench clean
+.PHONY: help setup build run demo test test-fast test-template test-local-invoke test-end-to-end test-storefront rig bench clean
 
 help: ## what there is
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 22
@@ -44,5 +44,9 @@ test-end-to-end: build ## the deployed stack
 test-storefront: build ## what a visitor of a real Next.js storefront sees of an edit, in Chromium
 	@tests/run.sh storefront
 
+rig: setup ## histories, kills, load, fuzz: a table; HISTORIES= KILLS= SENDERS= FUZZ_SECONDS= pick one and its size
+	@HISTORIES="$(HISTORIES)" KILLS="$(KILLS)" SENDERS="$(SENDERS)" EVENTS="$(EVENTS)" FUZZ_SECONDS="$(FUZZ_SECONDS)" \
+		SEED="$(SEED)" $(STACK) tests/rig
+
 clean: ## removes what builds and tests have made, but not the tools
-	@rm -rf .aws-sam target .local/stack .local/storefront .local/local-invoke .local/engine
+	@rm -rf .aws-sam target .local/stack .local/storefront .local/local-invoke .local/engine .local/rig

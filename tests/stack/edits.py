@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
+from . import canaries
 from .content import slug
 from .neighbours.clients import Lake
 from .neighbours.sender import PROJECTION, Answer, Delivery, Sender, delivery_of
@@ -65,7 +66,7 @@ class Editor:
             "_id": document_id,
             "_type": document_type or "page",
         }
-        document = current | fields
+        document = current | {"note": canaries.NOTE} | fields
         if document_type:
             document["_type"] = document_type
         if path is not None:
@@ -98,6 +99,8 @@ class Editor:
                 project=self._project,
                 dataset=dataset,
             )["result"]
+            # A projection may name more than the README's does.
+            content |= {"note": canaries.NOTE}
         else:
             content = change["after"] or change["before"]
         return delivery_of(change, content, self._project, dataset)

@@ -15,12 +15,16 @@ class FunctionFailed(AssertionError):
 
 
 class Functions:
-    """By logical id: WebhookFunction, ConsumerFunction, RelayFunction."""
+    """By logical id: WebhookFunction, ConsumerFunction, RelayFunction, …"""
 
     def __init__(self, emulator: Emulator, deployment: Deployment):
         self._emulator = emulator
         self._aws = emulator.aws
         self._deployment = deployment
+
+    def names(self) -> list[str]:
+        """The logical ids of all functions of the stack."""
+        return sorted(name for name in self._deployment.ids if name.endswith("Function"))
 
     def invoke(self, logical_id: str, payload: Any) -> Any:
         """One synchronous invocation; raises `FunctionFailed` on a function error."""

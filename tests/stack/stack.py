@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from typing import Any
 
+from . import canaries
+from .canaries import TOKENS
 from .content import site
 from .deployment import Deployment, built
 from .edits import Edit, Editor
@@ -26,11 +28,6 @@ from .waiting import wait_until
 
 STACK_NAME = "cascata-local"
 PROJECT = "localproject"
-TOKENS = {
-    "sanity_token": "sanity-token",
-    "stellate_token": "stellate-token",
-    "storefront_secret": "storefront-secret",
-}
 SETTLE_SECONDS = 30.0
 OPEN_STATES = ("pending", "failed")
 
@@ -72,8 +69,12 @@ class Stack:
             raise
         return self
 
-    def __exit__(self, *_: Any) -> None:
-        self._open.close()
+    def __exit__(self, problem: type[BaseException] | None, *_: Any) -> None:
+        try:
+            if problem is None:
+                self.refuse_canaries()
+        finally:
+            self._open.close()
 
     def _start(self) -> None:
         end_leftovers(self.directory)
@@ -86,6 +87,8 @@ class Stack:
         self.lake = self._opened(Lake(self.directory))
         self._start_targets()
         self.lake.settings(token=TOKENS["sanity_token"])
+        self.stellate.settings(token=TOKENS["stellate_token"])
+        self.storefront.settings(secret=TOKENS["storefront_secret"])
         if self._seed:
             self.lake.mutate(*({"create": document} for document in (shop() if self._shop else site())))
         self._record()
@@ -238,6 +241,13 @@ class Stack:
         return answer["progress"]
 
     # Looking
+
+    def refuse_canaries(self) -> int:
+        """Raises `CanaryFound` when a function has logged a secret, a token or content; how many lines there were."""
+        planted = TOKENS | {"webhook_secret": self.sender.secret, "note": canaries.NOTE}
+        logs = {name: self.functions.log(name) for name in self.functions.names()}
+        canaries.refuse(logs, planted)
+        return sum(map(len, logs.values()))
 
     def state(self, event_id: str) -> str | None:
         """An event's state, or `None` while it has no outbox item."""

@@ -1,6 +1,7 @@
-//! Random histories: the real decision code of webhook, ledger, consumer, relay and reconcile, over the ledger and the routes in memory, on
-//! virtual time, with everything around it modelled: Sanity and its lagging index, stream, Pipe and FIFO queue, processes that die
-//! or freeze at any await, failing targets, three layers of caches and the visitors that fill them.
+//! Random histories: the real decision code of webhook, ledger, consumer, relay, reconcile, dead letters and operator, over the
+//! ledger and the routes in memory, on virtual time, with everything around it modelled: Sanity and its lagging index, stream,
+//! Pipe and FIFO queue, processes that die or freeze at any await, failing targets, three layers of caches and the visitors
+//! that fill them.
 //!
 //! A history is a seed and a [`config`]; the same two give the same history. What must hold when all is quiet is in [`verdict`];
 //! [`config::Switches`] break a law each, to show that the rig would see it.
@@ -12,6 +13,7 @@ pub mod history;
 pub mod jobs;
 pub mod lagging;
 pub mod lake;
+pub mod letters;
 pub mod ports;
 pub mod process;
 pub mod random;

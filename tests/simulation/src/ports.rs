@@ -30,8 +30,8 @@ use crate::{
 /// A plan held back: document, head version, chunks.
 type HeldPlan = (String, u64, Vec<PlanChunk>);
 
-const READ: Takes = (0.005, 0.03);
-const WRITE: Takes = (0.005, 0.02);
+pub(crate) const READ: Takes = (0.005, 0.03);
+pub(crate) const WRITE: Takes = (0.005, 0.02);
 const MARK: Takes = (0.001, 0.005);
 const BREAKER: Takes = (0.002, 0.01);
 
@@ -60,11 +60,11 @@ impl Hands {
         }
     }
 
-    fn ledger(&self) -> &MemoryLedger {
+    pub(crate) fn ledger(&self) -> &MemoryLedger {
         &self.world.ledger
     }
 
-    async fn ask<T>(
+    pub(crate) async fn ask<T>(
         &self,
         takes: Takes,
         effect: impl Future<Output = Result<T, LedgerError>>,

@@ -44,7 +44,8 @@ pub struct Queued {
     pub name: String,
     group: String,
     visible_at: f64,
-    receives: u32,
+    /// How often it was received.
+    pub receives: u32,
     in_flight: bool,
 }
 
@@ -228,8 +229,7 @@ impl World {
             None
         });
         if let Some(dead) = dead {
-            self.log(|| format!("  to the dead letter queue: {}", dead.name));
-            self.count("dead letters", 1);
+            self.set_aside(&dead);
         }
         self.receive(&message.group);
     }

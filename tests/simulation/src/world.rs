@@ -6,6 +6,7 @@ use std::{
     time::Duration,
 };
 
+use deadletters::letter::Letter;
 use ledger::{
     head::{Handled, Head},
     history::History,
@@ -66,6 +67,11 @@ pub(crate) struct Rest {
     counts: BTreeMap<&'static str, usize>,
     problems: Vec<String>,
     log: Vec<String>,
+    /// The queue's dead letters.
+    pub(crate) letters: Vec<Letter>,
+    pub(crate) following_letters: bool,
+    /// How often a person was told.
+    pub(crate) told: usize,
     pub(crate) snapshots: BTreeMap<String, Vec<(f64, DocumentState)>>,
 }
 

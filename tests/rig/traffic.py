@@ -1,0 +1,131 @@
+"""Edits that flow, and Sanity's part in it: every webhook is sent until it is answered 2xx."""
+
+import random
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+import requests
+from stack.edits import Edit
+from stack.stack import Stack
+
+PAGES = 8
+BANNERS = 2
+RETRY_SECONDS = 0.2
+GIVEN_UP_SECONDS = 60.0
+"""Sanity gives up after half an hour; nothing here is down as long as this."""
+
+
+@dataclass
+class Sent:
+    """An edit, when it was made, and what came of its webhook."""
+
+    edit: Edit
+    slug: str | None
+    at: str
+    tries: int = 0
+    accepted: bool = False
+
+
+@dataclass
+class Journal:
+    """All edits in the order in which each document had them."""
+
+    by_document: dict[str, list[Sent]] = field(default_factory=dict)
+    refused: list[str] = field(default_factory=list)
+    repeated: int = 0
+
+    def add(self, sent: Sent) -> None:
+        """Notes an edit."""
+        self.by_document.setdefault(sent.edit.document_id, []).append(sent)
+
+    @property
+    def all(self) -> list[Sent]:
+        """Every edit."""
+        return [sent for edits in self.by_document.values() for sent in edits]
+
+
+class Traffic:
+    """Editors at work in threads, each with documents of its own, while inside (`with`)."""
+
+    def __init__(self, stack: Stack, editors: int, seed: int, pace_seconds: float):
+        self._stack = stack
+        self._stop = threading.Event()
+        self._pace = pace_seconds
+        self.journal = Journal()
+        self.problems: list[str] = []
+        self._threads = [
+            threading.Thread(target=self._guarded, args=(number, random.Random(seed * 100 + number)))
+            for number in range(editors)
+        ]
+
+    def __enter__(self) -> Self:
+        for thread in self._threads:
+            thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stop.set()
+        for thread in self._threads:
+            thread.join()
+
+    def _guarded(self, number: int, chance: random.Random) -> None:
+        try:
+            self._work(number, chance)
+        except Exception as problem:  # noqa: BLE001 the rig reports it
+            self.problems.append(f"editor {number}: {type(problem).__name__}: {problem}")
+
+    def _work(self, number: int, chance: random.Random) -> None:
+        name = f"rig-{number}"
+        banners = [f"{name}-banner-{banner}" for banner in range(BANNERS)]
+        there: set[str] = set()
+        while not self._stop.is_set():
+            if chance.random() < 0.15:
+                document, path = chance.choice(banners), None
+                edit = self._stack.edit(document, "banner", send=False, title=_title(chance))
+            else:
+                document = f"{name}-page-{chance.randrange(PAGES)}"
+                if document in there and chance.random() < 0.12:
+                    path = None
+                    edit = self._stack.delete(document, send=False)
+                    there.discard(document)
+                else:
+                    path = f"/{document}-{chance.randrange(2)}"
+                    banner = {"_type": "reference", "_ref": chance.choice(banners)}
+                    edit = self._stack.edit(
+                        document, "page", path, send=False, title=_title(chance), banner=banner
+                    )
+                    there.add(document)
+            sent = Sent(edit, path, edit.change["at"])
+            self.journal.add(sent)
+            self._deliver(sent)
+            self._stop.wait(self._pace * chance.random() * 2)
+
+    def _deliver(self, sent: Sent) -> None:
+        deadline = time.monotonic() + GIVEN_UP_SECONDS
+        deliver(lambda: self._stack.editor.send(sent.edit).answer, sent, self.journal, deadline)
+
+
+def deliver(send: Callable[[], Any], sent: Sent, journal: Journal, deadline: float) -> None:
+    """As Sanity does it: again after no answer, 429 and 5xx; never again after another 4xx."""
+    while time.monotonic() < deadline:
+        sent.tries += 1
+        try:
+            answer = send()
+        except requests.RequestException:
+            answer = None
+        if answer is not None and 200 <= answer.status < 300:
+            sent.accepted = True
+            return
+        if answer is not None and 400 <= answer.status < 500 and answer.status != 429:
+            journal.refused.append(f"{sent.edit.document_id}: {answer.status}")
+            return
+        journal.repeated += 1
+        time.sleep(RETRY_SECONDS)
+    journal.refused.append(f"{sent.edit.document_id}: given up after {sent.tries} tries")
+
+
+def _title(chance: random.Random) -> str:
+    return f"Title {chance.getrandbits(32):x}"
