@@ -8,12 +8,16 @@ pub mod deadline;
 pub mod environment;
 pub mod logs;
 pub mod metrics;
+pub mod run;
 pub mod secret;
 pub mod secret_cache;
+pub mod secret_place;
 
 pub use clock::{Clock, ManualClock, SystemClock};
 pub use deadline::{Deadline, DeadlineReached};
 pub use environment::{ConfigurationError, Environment};
 pub use metrics::Metrics;
+pub use run::run;
 pub use secret::{Secret, SecretError, SecretVersion};
 pub use secret_cache::{FixedSecrets, Refresh, SecretCache, SecretOrigin, SecretSource, SecretsManager};
+pub use secret_place::SecretPlace;
