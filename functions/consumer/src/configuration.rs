@@ -4,10 +4,11 @@ mod storefronts;
 
 use std::time::Duration;
 
-use ledger::{fence::FenceTimes, identity::MessageGroup, record::Settings as LedgerSettings};
-use platform::{ConfigurationError, Environment, Secret};
+use ledger::{fence::FenceTimes, record::Settings as LedgerSettings};
+use platform::{ConfigurationError, Environment, SecretPlace};
 use purge::BreakerConfig;
 
+use sanity::query::Connection;
 pub use storefronts::StorefrontSettings;
 
 use crate::settings::Settings;
@@ -21,14 +22,10 @@ pub struct Configuration {
     pub outbox: String,
     /// Name of the routes table.
     pub routes: String,
-    /// The targets' secret in Secrets Manager.
-    pub targets_secret: String,
-    /// The targets' secret for runs under `sam local`.
-    pub local_targets_secret: Option<Secret>,
-    /// Base of the query API; none for Sanity's own.
-    pub sanity_api_url: Option<String>,
-    /// Pinned version of the query API.
-    pub sanity_api_version: String,
+    /// The targets' secret; it holds the API token as well.
+    pub targets_secret: SecretPlace,
+    /// Sanity's query API.
+    pub sanity: Connection,
     /// Stellate's purging API; none switches it off.
     pub stellate_url: Option<String>,
     /// Soft purge.
@@ -45,18 +42,6 @@ impl Configuration {
     /// # Errors
     /// Every problem, all at once.
     pub fn read(mut env: Environment) -> Result<Self, ConfigurationError> {
-        let ledger = LedgerSettings {
-            stage: env.text("STAGE"),
-            project: env.text("SANITY_PROJECT_ID"),
-            datasets: env.list("SANITY_DATASETS"),
-            message_group: env.choice(
-                "MESSAGE_GROUP",
-                &[("document", MessageGroup::Document), ("type", MessageGroup::Type)],
-            ),
-            ready_shards: env.number("READY_SHARDS", 1..=64),
-            grace_seconds: env.number("OUTBOX_GRACE_SECONDS", 0..=86_400),
-            retention_days: env.number("RETENTION_DAYS", 30..=3650),
-        };
         let seconds =
             |env: &mut Environment, name: &str| Duration::from_secs(env.number::<u64>(name, 0..=86_400));
         let settings = Settings {
@@ -76,16 +61,14 @@ impl Configuration {
                 open_seconds: env.number("BREAKER_OPEN_SECONDS", 1..=3600),
                 longest_pause_seconds: 900,
             },
-            ..Settings::new(ledger)
+            ..Settings::new(LedgerSettings::read(&mut env))
         };
         let configuration = Self {
             events: env.text("EVENTS_TABLE"),
             outbox: env.text("OUTBOX_TABLE"),
             routes: env.text("ROUTES_TABLE"),
-            targets_secret: env.text("TARGETS_SECRET_ARN"),
-            local_targets_secret: env.local_secret("LOCAL_TARGETS_SECRET"),
-            sanity_api_url: env.optional_url("SANITY_API_URL"),
-            sanity_api_version: env.text("SANITY_API_VERSION"),
+            targets_secret: SecretPlace::read(&mut env, "TARGETS_SECRET_ARN", "LOCAL_TARGETS_SECRET", None),
+            sanity: Connection::read(&mut env),
             stellate_url: env.optional_url("STELLATE_URL"),
             stellate_soft: env.flag("STELLATE_SOFT_PURGE"),
             storefronts: storefronts::read(&mut env),

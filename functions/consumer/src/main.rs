@@ -1,6 +1,6 @@
 //! The consumer function. Wiring only.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{process::ExitCode, sync::Arc};
 
 use aws_lambda_events::sqs::SqsEvent;
 use consumer::{
@@ -8,25 +8,26 @@ use consumer::{
 };
 use lambda_runtime::{Error, LambdaEvent, service_fn};
 use ledger::store::dynamo::DynamoLedger;
-use platform::{
-    Deadline, Environment, FixedSecrets, Metrics, Secret, SecretCache, SecretOrigin, SecretsManager,
-    SystemClock, secret_cache::DEFAULT_TTL,
-};
+use platform::{Deadline, Environment, Metrics, SecretCache, SecretOrigin, SystemClock};
 use purge::{AnyTarget, SecretField, Stellate, StellateConfig, Storefront, Targets};
 use routing::{config::RoutesConfig, store::dynamo::DynamoStore};
-use sanity::query::{Client, QueryConfig, Token, http_client};
 
 type Secrets = Arc<SecretCache<SecretOrigin>>;
 
 #[tokio::main]
-async fn main() -> Result<(), Error> {
-    platform::logs::init_json();
+async fn main() -> ExitCode {
+    platform::run("consumer", Box::pin(start())).await
+}
+
+async fn start() -> Result<(), Error> {
     let configuration = Configuration::read(Environment::from_process())?;
     let config = RoutesConfig::embedded()?;
     let aws = aws_config::load_from_env().await;
-    let secrets = secrets(&configuration, &aws);
-    let source = Arc::new(SanitySource::new(sanity_client(&configuration, secrets.clone())?));
-    let targets = targets(&configuration, &config, secrets)?;
+    let secrets = configuration.targets_secret.clone();
+    let secrets = Arc::new(secrets.open(aws_sdk_secretsmanager::Client::new(&aws)));
+    let targets = targets(&configuration, &config, secrets.clone())?;
+    let project = &configuration.settings.ledger.project;
+    let source = Arc::new(SanitySource::new(configuration.sanity.open(project, secrets)?));
     targets.announce();
     let dynamo = aws_sdk_dynamodb::Client::new(&aws);
     let stage = configuration.settings.ledger.stage.clone();
@@ -53,42 +54,6 @@ async fn main() -> Result<(), Error> {
         answer.map_err(Error::from)
     }))
     .await
-}
-
-fn secrets(configuration: &Configuration, aws: &aws_config::SdkConfig) -> Secrets {
-    let origin = match &configuration.local_targets_secret {
-        Some(secret) => SecretOrigin::Fixed(FixedSecrets {
-            current: secret.clone(),
-            previous: None,
-        }),
-        None => SecretOrigin::Manager(SecretsManager::new(
-            aws_sdk_secretsmanager::Client::new(aws),
-            configuration.targets_secret.clone(),
-        )),
-    };
-    Arc::new(SecretCache::with_source(origin, DEFAULT_TTL))
-}
-
-fn sanity_client(configuration: &Configuration, secrets: Secrets) -> Result<Client, Error> {
-    let token = Token::from_fn(move || {
-        let secrets = secrets.clone();
-        async move {
-            let fields: BTreeMap<String, String> = secrets.json().await?;
-            Ok(Secret::new(
-                fields.get("sanity_token").map_or("", |token| token.trim()),
-            ))
-        }
-    });
-    let client = Client::new(
-        http_client()?,
-        QueryConfig {
-            api_url: configuration.sanity_api_url.clone(),
-            project: configuration.settings.ledger.project.clone(),
-            version: configuration.sanity_api_version.clone(),
-            token,
-        },
-    )?;
-    Ok(client)
 }
 
 fn targets(configuration: &Configuration, config: &RoutesConfig, secrets: Secrets) -> Result<Targets, Error> {

@@ -1,7 +1,7 @@
 //! Dead letters: every five minutes, what the queue and the Pipe gave up on is marked, told and, once settled, removed. Wiring
 //! only.
 
-use std::sync::Arc;
+use std::{process::ExitCode, sync::Arc};
 
 use deadletters::{
     aws::{SnsTopic, SqsLetters},
@@ -40,8 +40,11 @@ impl Configuration {
 }
 
 #[tokio::main]
-async fn main() -> Result<(), Error> {
-    platform::logs::init_json();
+async fn main() -> ExitCode {
+    platform::run("deadletters", Box::pin(start())).await
+}
+
+async fn start() -> Result<(), Error> {
     let configuration = Configuration::read(Environment::from_process())?;
     let aws = aws_config::load_from_env().await;
     let sqs = aws_sdk_sqs::Client::new(&aws);

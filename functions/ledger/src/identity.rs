@@ -2,6 +2,7 @@
 //!
 //! Every name is ASCII and short enough for SQS (128 characters) and the Pipe, whatever characters Sanity's ids hold.
 
+use platform::Environment;
 use sha2::{Digest, Sha256};
 
 /// Hashes parts so that no two different lists of parts give the same text to the hash.
@@ -67,6 +68,14 @@ pub enum MessageGroup {
 }
 
 impl MessageGroup {
+    /// Reads `MESSAGE_GROUP`, `document` or `type`.
+    pub fn read(env: &mut Environment) -> Self {
+        env.choice(
+            "MESSAGE_GROUP",
+            &[("document", Self::Document), ("type", Self::Type)],
+        )
+    }
+
     /// The message group id of a document. SQS takes at most 128 characters of ASCII letters, digits and punctuation.
     pub fn id(self, document_key: &str, document_type: Option<&str>) -> String {
         let name = |text: &str| {

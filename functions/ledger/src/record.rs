@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use platform::Environment;
 use sanity::delivery::{Class as DeliveryClass, Delivery, Operation};
 use serde::{Deserialize, Serialize};
 use time::{OffsetDateTime, format_description::well_known::Rfc3339};
@@ -34,6 +35,21 @@ pub struct Settings {
     pub grace_seconds: i64,
     /// Days that evidence is kept.
     pub retention_days: i64,
+}
+
+impl Settings {
+    /// Reads them from the environment; what is wrong is noted there.
+    pub fn read(env: &mut Environment) -> Self {
+        Self {
+            stage: env.text("STAGE"),
+            project: env.text("SANITY_PROJECT_ID"),
+            datasets: env.list("SANITY_DATASETS"),
+            message_group: MessageGroup::read(env),
+            ready_shards: env.number("READY_SHARDS", 1..=64),
+            grace_seconds: env.number("OUTBOX_GRACE_SECONDS", 0..=86_400),
+            retention_days: env.number("RETENTION_DAYS", 30..=3650),
+        }
+    }
 }
 
 /// What is to become of an event when it is accepted.

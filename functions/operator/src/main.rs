@@ -1,25 +1,29 @@
 //! The operator function: invoked by hand, one request an event. Wiring only.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{process::ExitCode, sync::Arc};
 
 use lambda_runtime::{Error, LambdaEvent, service_fn};
 use ledger::store::dynamo::DynamoLedger;
 use operator::{Operator, configuration::Configuration, sanity_source::SanityDataset};
-use platform::{
-    Deadline, Environment, FixedSecrets, Metrics, Secret, SecretCache, SecretOrigin, SecretsManager,
-    SystemClock, secret_cache::DEFAULT_TTL,
-};
+use platform::{Deadline, Environment, Metrics, SystemClock};
 use routing::{RoutesConfig, store::dynamo::DynamoStore};
-use sanity::query::{Client, QueryConfig, Token, http_client};
 use serde_json::Value;
 
 #[tokio::main]
-async fn main() -> Result<(), Error> {
-    platform::logs::init_json();
+async fn main() -> ExitCode {
+    platform::run("operator", Box::pin(start())).await
+}
+
+async fn start() -> Result<(), Error> {
     let configuration = Configuration::read(Environment::from_process())?;
     let aws = aws_config::load_from_env().await;
     let stage = configuration.settings.stage.clone();
-    let client = sanity_client(&configuration, &aws)?;
+    let secrets = configuration
+        .targets_secret
+        .open(aws_sdk_secretsmanager::Client::new(&aws));
+    let client = configuration
+        .sanity
+        .open(&configuration.settings.project, Arc::new(secrets))?;
     let dynamo = aws_sdk_dynamodb::Client::new(&aws);
     let config = RoutesConfig::embedded()?;
     let operator = Operator {
@@ -47,36 +51,4 @@ async fn main() -> Result<(), Error> {
         }
     }))
     .await
-}
-
-fn sanity_client(configuration: &Configuration, aws: &aws_config::SdkConfig) -> Result<Client, Error> {
-    let origin = match &configuration.local_targets_secret {
-        Some(secret) => SecretOrigin::Fixed(FixedSecrets {
-            current: secret.clone(),
-            previous: None,
-        }),
-        None => SecretOrigin::Manager(SecretsManager::new(
-            aws_sdk_secretsmanager::Client::new(aws),
-            configuration.targets_secret.clone(),
-        )),
-    };
-    let secrets = Arc::new(SecretCache::with_source(origin, DEFAULT_TTL));
-    let token = Token::from_fn(move || {
-        let secrets = secrets.clone();
-        async move {
-            let fields: BTreeMap<String, String> = secrets.json().await?;
-            Ok(Secret::new(
-                fields.get("sanity_token").map_or("", |token| token.trim()),
-            ))
-        }
-    });
-    Ok(Client::new(
-        http_client()?,
-        QueryConfig {
-            api_url: configuration.sanity_api_url.clone(),
-            project: configuration.settings.project.clone(),
-            version: configuration.sanity_api_version.clone(),
-            token,
-        },
-    )?)
 }

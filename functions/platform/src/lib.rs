@@ -10,15 +10,19 @@ pub mod environment;
 pub mod fault;
 pub mod logs;
 pub mod metrics;
+pub mod run;
 pub mod secret;
 pub mod secret_cache;
+pub mod secret_place;
 
 pub use clock::{Clock, ManualClock, SystemClock};
 pub use deadline::{Deadline, DeadlineReached};
 pub use environment::{ConfigurationError, Environment};
 pub use metrics::Metrics;
+pub use run::run;
 pub use secret::{Secret, SecretError, SecretVersion};
 pub use secret_cache::{FixedSecrets, Refresh, SecretCache, SecretOrigin, SecretSource, SecretsManager};
+pub use secret_place::SecretPlace;
 
 /// A named place at which a test may end the work or the process, see `platform::fault`. The name may hold values, as in
 /// [`format!`]. Without the feature `fault-points` this compiles to nothing.

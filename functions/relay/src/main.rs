@@ -1,6 +1,6 @@
 //! The relay: each minute, what is READY and due is sent again, settled or DEAD (law 12). Wiring only.
 
-use std::sync::Arc;
+use std::{process::ExitCode, sync::Arc};
 
 use lambda_runtime::{Error, LambdaEvent, service_fn};
 use ledger::{identity::MessageGroup, resend::ResendLimits, store::dynamo::DynamoLedger};
@@ -32,10 +32,7 @@ impl Configuration {
                     max_attempts: env.number("MAX_ATTEMPTS", 1..=100),
                     grace_seconds: env.number("OUTBOX_GRACE_SECONDS", 0..=86_400),
                 },
-                message_group: env.choice(
-                    "MESSAGE_GROUP",
-                    &[("document", MessageGroup::Document), ("type", MessageGroup::Type)],
-                ),
+                message_group: MessageGroup::read(&mut env),
             },
         };
         env.finish(configuration)
@@ -43,8 +40,11 @@ impl Configuration {
 }
 
 #[tokio::main]
-async fn main() -> Result<(), Error> {
-    platform::logs::init_json();
+async fn main() -> ExitCode {
+    platform::run("relay", Box::pin(start())).await
+}
+
+async fn start() -> Result<(), Error> {
     let configuration = Configuration::read(Environment::from_process())?;
     let aws = aws_config::load_from_env().await;
     let relay = Relay {

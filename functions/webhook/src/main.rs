@@ -7,27 +7,18 @@ use aws_config::BehaviorVersion;
 use aws_config::timeout::TimeoutConfig;
 use lambda_runtime::{LambdaEvent, service_fn};
 use ledger::store::dynamo::DynamoLedger;
-use platform::secret_cache::DEFAULT_TTL;
-use platform::{Deadline, Environment, Metrics, SecretCache, SecretOrigin, SecretsManager, SystemClock};
+use platform::{Deadline, Environment, Metrics, SystemClock};
 use routing::RoutesConfig;
 use serde_json::Value;
 use webhook::handler::Handler;
-use webhook::settings::{SecretPlace, Settings};
+use webhook::settings::Settings;
 
 #[tokio::main]
 async fn main() -> ExitCode {
-    platform::logs::init_json();
-    match run().await {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            // The Display of the cause: Debug would hide the lines that say what to mend.
-            tracing::error!(%error, "the webhook function cannot run");
-            ExitCode::FAILURE
-        }
-    }
+    platform::run("webhook", Box::pin(start())).await
 }
 
-async fn run() -> Result<(), lambda_runtime::Error> {
+async fn start() -> Result<(), lambda_runtime::Error> {
     let settings = Settings::read(Environment::from_process())?;
     let routes = RoutesConfig::embedded()?;
     // An attempt that hangs must leave time for another one before the function's own timeout.
@@ -39,14 +30,7 @@ async fn run() -> Result<(), lambda_runtime::Error> {
         .timeout_config(timeouts)
         .load()
         .await;
-    let source = match settings.secret {
-        SecretPlace::Manager { arn, previous_for } => SecretOrigin::Manager(
-            SecretsManager::new(aws_sdk_secretsmanager::Client::new(&aws), arn)
-                .keeping_previous_for(previous_for),
-        ),
-        SecretPlace::Local(secrets) => SecretOrigin::Fixed(secrets),
-    };
-    let secrets = SecretCache::with_source(source, DEFAULT_TTL);
+    let secrets = settings.secret.open(aws_sdk_secretsmanager::Client::new(&aws));
     // Read now, while nobody waits. If it fails, requests are answered 503 until it can be read.
     if let Err(error) = secrets.current_and_previous().await {
         tracing::error!(%error, "the webhook secret could not be read at the start");

@@ -2,9 +2,8 @@
 
 use std::time::Duration;
 
-use ledger::identity::MessageGroup;
 use ledger::record;
-use platform::{ConfigurationError, Environment, FixedSecrets};
+use platform::{ConfigurationError, Environment, SecretPlace, secret_place::Rotation};
 
 /// Everything that the environment decides.
 #[derive(Debug)]
@@ -21,35 +20,22 @@ pub struct Settings {
     pub ledger: record::Settings,
 }
 
-/// Where the secret is.
-#[derive(Debug)]
-pub enum SecretPlace {
-    /// In Secrets Manager.
-    Manager {
-        /// The secret's ARN.
-        arn: String,
-        /// How long after a rotation the previous version is accepted.
-        previous_for: Duration,
-    },
-    /// In variables that only `sam local` honours.
-    Local(FixedSecrets),
-}
-
 impl Settings {
     /// Reads and checks the environment.
     ///
     /// # Errors
     /// Every problem at once.
     pub fn read(mut env: Environment) -> Result<Self, ConfigurationError> {
-        let current = env.local_secret("LOCAL_WEBHOOK_SECRET");
-        let previous = env.local_secret("LOCAL_PREVIOUS_WEBHOOK_SECRET");
-        let secret = match current {
-            Some(current) => SecretPlace::Local(FixedSecrets { current, previous }),
-            None => SecretPlace::Manager {
-                arn: env.text("WEBHOOK_SECRET_ARN"),
-                previous_for: Duration::from_secs(3600 * env.number::<u64>("ROTATION_HOURS", 1..=8760)),
-            },
+        let rotation = Rotation {
+            hours: "ROTATION_HOURS",
+            local_previous: "LOCAL_PREVIOUS_WEBHOOK_SECRET",
         };
+        let secret = SecretPlace::read(
+            &mut env,
+            "WEBHOOK_SECRET_ARN",
+            "LOCAL_WEBHOOK_SECRET",
+            Some(rotation),
+        );
         // Sanity retries for about 30 minutes, and whether it signs each retry anew is not documented.
         let max_age = env.zero_or_number("SIGNATURE_MAX_AGE_SECONDS", 2100..=999_999);
         let settings = Self {
@@ -57,18 +43,7 @@ impl Settings {
             outbox_table: env.text("OUTBOX_TABLE"),
             secret,
             signature_max_age: (max_age > 0).then(|| Duration::from_secs(max_age)),
-            ledger: record::Settings {
-                stage: env.text("STAGE"),
-                project: env.text("SANITY_PROJECT_ID"),
-                datasets: env.list("SANITY_DATASETS"),
-                message_group: env.choice(
-                    "MESSAGE_GROUP",
-                    &[("document", MessageGroup::Document), ("type", MessageGroup::Type)],
-                ),
-                ready_shards: env.number("READY_SHARDS", 1..=64),
-                grace_seconds: env.number("OUTBOX_GRACE_SECONDS", 0..=86_400),
-                retention_days: env.number("RETENTION_DAYS", 30..=3650),
-            },
+            ledger: record::Settings::read(&mut env),
         };
         env.finish(settings)
     }
@@ -76,6 +51,8 @@ impl Settings {
 
 #[cfg(test)]
 mod tests {
+    use ledger::identity::MessageGroup;
+
     use super::*;
 
     const COMPLETE: [(&str, &str); 13] = [
@@ -134,19 +111,5 @@ mod tests {
                 "{seconds}"
             );
         }
-    }
-
-    #[test]
-    fn a_local_secret_counts_only_under_sam_local() {
-        let local = ("LOCAL_WEBHOOK_SECRET", "hunter2");
-        assert!(matches!(
-            with(&[local]).unwrap().secret,
-            SecretPlace::Manager { .. }
-        ));
-        let settings = with(&[local, ("AWS_SAM_LOCAL", "true"), ("WEBHOOK_SECRET_ARN", "")]).unwrap();
-        assert!(!format!("{settings:?}").contains("hunter2"));
-        assert!(
-            matches!(settings.secret, SecretPlace::Local(FixedSecrets { current, .. }) if current.expose() == "hunter2")
-        );
     }
 }

@@ -65,7 +65,10 @@ fn keys() -> Vec<Key> {
 fn judge(keys: &[Key], report: &PurgeReport) {
     let answered: Vec<&Key> = report.outcomes.iter().map(|(key, _)| key).collect();
     assert_eq!(answered, keys.iter().collect::<Vec<_>>());
-    let confirmed = report.outcomes.iter().filter(|(_, outcome)| outcome.is_confirmed());
+    let confirmed = report
+        .outcomes
+        .iter()
+        .filter(|(_, outcome)| outcome.is_confirmed());
     assert!(
         report.outage.is_none() || confirmed.count() <= keys.len(),
         "{report:?}"

@@ -25,8 +25,9 @@ fn events() -> Vec<Value> {
         .filter(|path| path.extension().is_some_and(|extension| extension == "json"))
         .collect();
     files.sort();
-    let read =
-        |path: &PathBuf| serde_json::from_slice(&fs::read(path).expect("a sample")).expect("a sample is JSON");
+    let read = |path: &PathBuf| {
+        serde_json::from_slice(&fs::read(path).expect("a sample")).expect("a sample is JSON")
+    };
     files.iter().map(read).collect()
 }
 
@@ -109,7 +110,10 @@ pub fn sqs_bodies() -> Vec<Vec<u8>> {
 /// The golden records of the Pipe, what it makes of them, and its dead letter.
 pub fn pipe_records() -> Vec<Vec<u8>> {
     let mut seeds = vec![text(&json_file("tests/stack/golden/dead_letter.json"))];
-    for file in ["tests/stack/golden/messages.json", "tests/stack/golden/filter.json"] {
+    for file in [
+        "tests/stack/golden/messages.json",
+        "tests/stack/golden/filter.json",
+    ] {
         each_record(&json_file(file), &mut seeds);
     }
     seeds.extend(sqs_bodies());

@@ -30,9 +30,7 @@ pub fn pipe_record(input: &[u8]) {
 fn read_in_a_batch(body: &str) {
     let good = Message::new("evt_1", "DOC#1", &identity::sort_key(1, "evt_1"));
     let good = serde_json::to_string(&good).expect("JSON");
-    let record = |id: &str, body: &str| {
-        json!({"messageId": id, "body": body, "messageAttributes": {}, "attributes": {"MessageGroupId": id}})
-    };
+    let record = |id: &str, body: &str| json!({"messageId": id, "body": body, "messageAttributes": {}, "attributes": {"MessageGroupId": id}});
     let event = json!({"Records": [record("bent", body), record("good", &good)]});
     let event = serde_json::from_value(event).expect("an SQS event");
     let batch = Batch::read(event).expect("every message has an id");

@@ -7,6 +7,7 @@
 //! [`QueryError::next_step`]; who calls has other work to do meanwhile.
 
 mod answer;
+mod connection;
 mod observe;
 
 use std::future::Future;
@@ -19,6 +20,7 @@ use reqwest::header::{AUTHORIZATION, HeaderValue};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
+pub use connection::{Connection, ConnectionError};
 pub use observe::{Observed, observe};
 
 /// Addresses from this length on go by POST. Sanity refuses a GET from 11 KB on.

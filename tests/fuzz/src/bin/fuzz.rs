@@ -1,7 +1,10 @@
 //! libFuzzer's entry: the target that `FUZZ_TARGET` names. With `FUZZ_SEEDS`, writes the seeds of all targets there and ends.
 
 #![no_main]
-#![allow(unsafe_code, reason = "the entry point that libFuzzer calls has to be exported by its name")]
+#![allow(
+    unsafe_code,
+    reason = "the entry point that libFuzzer calls has to be exported by its name"
+)]
 #![allow(clippy::expect_used, reason = "without a target there is nothing to do")]
 
 use std::{path::PathBuf, sync::OnceLock};
