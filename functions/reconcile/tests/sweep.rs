@@ -92,7 +92,7 @@ async fn law_8_the_sweep_wakes_a_document_whose_plan_is_left_over() {
     };
     let entry = ledger::plan::Entry { key, behind: vec![] };
     plan.owe(&[entry], &Layer::ALL[..2], "token");
-    let chunks: Vec<PlanChunk> = ledger::plan::merge_into_chunks(plan.entries(), &state.chunks);
+    let chunks: Vec<PlanChunk> = ledger::plan::merge_into_chunks(plan.entries(), &state.chunks).unwrap();
     both.world
         .ledger
         .put_plan(&item.pk, state.head.version, &chunks)

@@ -98,6 +98,24 @@ impl World {
         Self::build(ledger, routes, SharedClock::of_tokio(), change, config)
     }
 
+    /// Wakes a batch, each message in a group of its own; every one has to end well.
+    pub async fn wake_batch(&self, items: &[OutboxItem]) {
+        let records: Vec<_> = items
+            .iter()
+            .map(|item| {
+                let wake = Message::new(&item.event_id, &item.pk, &item.sk);
+                serde_json::json!({
+                    "messageId": item.event_id, "body": serde_json::to_string(&wake).unwrap(),
+                    "attributes": {"MessageGroupId": item.pk}, "messageAttributes": {},
+                })
+            })
+            .collect();
+        let event = serde_json::from_value(serde_json::json!({ "Records": records })).unwrap();
+        let deadline = Deadline::after(Duration::from_secs(60));
+        let answer = consumer::handler::handle(self.consumer.clone(), event, deadline).await;
+        assert!(answer.unwrap().batch_item_failures.is_empty());
+    }
+
     pub fn item(&self, item: &OutboxItem) -> OutboxItem {
         let held = self
             .ledger
@@ -202,24 +220,6 @@ where
         let named: Vec<String> = items.iter().map(|item| item.sk.clone()).collect();
         let deadline = Deadline::after(Duration::from_secs(60));
         self.consumer.wake(&items[0].pk, &named, deadline).await
-    }
-
-    /// Wakes a batch, each message in a group of its own; every one has to end well.
-    pub async fn wake_batch(&self, items: &[OutboxItem]) {
-        let records: Vec<_> = items
-            .iter()
-            .map(|item| {
-                let wake = Message::new(&item.event_id, &item.pk, &item.sk);
-                serde_json::json!({
-                    "messageId": item.event_id, "body": serde_json::to_string(&wake).unwrap(),
-                    "attributes": {"MessageGroupId": item.pk}, "messageAttributes": {},
-                })
-            })
-            .collect();
-        let event = serde_json::from_value(serde_json::json!({ "Records": records })).unwrap();
-        let deadline = Deadline::after(Duration::from_secs(60));
-        let answer = consumer::handler::handle(self.consumer.clone(), event, deadline).await;
-        assert!(answer.unwrap().batch_item_failures.is_empty());
     }
 
     /// Lets everything that is READY be woken, as queue and relay would, until nothing is left or `rounds` are over.
