@@ -11,6 +11,8 @@ use sanity::query::{
     Client, NextStep, QueryConfig, QueryConfigError, QueryError, Token, http_client, observe,
 };
 use serde_json::{Map, Value, json};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpListener;
 use wiremock::matchers::{any, body_json, header, method, path, query_param, query_param_is_missing};
 use wiremock::{Mock, MockServer, Request, ResponseTemplate};
 
@@ -239,6 +241,28 @@ async fn a_good_status_with_a_bad_body_is_told_apart() {
         .unwrap_err();
     assert_eq!(error.next_step(), NextStep::Fail);
     assert!(!error.to_string().contains("secret plan"), "{error}");
+}
+
+#[tokio::test]
+async fn an_answer_that_breaks_off_is_put_off() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let api_url = Some(format!("http://{}", listener.local_addr().unwrap()));
+    let server = tokio::spawn(async move {
+        let (mut stream, _) = listener.accept().await.unwrap();
+        let _ = stream.read(&mut [0; 4096]).await;
+        let half = "HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n{\"result\":[]}";
+        stream.write_all(half.as_bytes()).await.unwrap();
+    });
+    let config = QueryConfig {
+        api_url,
+        project: "abc123".into(),
+        version: "v2025-02-19".into(),
+        token: Token::none(),
+    };
+    let client = Client::new(http_client().unwrap(), config).unwrap();
+    let error = ask(&client).await.unwrap_err();
+    assert_eq!(error.next_step(), NextStep::Defer { after: None }, "{error}");
+    server.await.unwrap();
 }
 
 #[tokio::test]
