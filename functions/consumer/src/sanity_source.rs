@@ -8,20 +8,16 @@ use serde_json::Value;
 
 use crate::source::{Shown, Source, SourceError};
 
-/// Asks Sanity: the fence with a query of its own, the cascade with the routing query of `routes.toml`.
+/// Asks Sanity: the fence with a query of its own, the cascade with the queries of `routes.toml`.
 #[derive(Debug, Clone)]
 pub struct SanitySource {
     client: Client,
-    groq: String,
 }
 
 impl SanitySource {
-    /// A source that asks `groq` for the rows of a cascade.
-    pub fn new(client: Client, groq: impl Into<String>) -> Self {
-        Self {
-            client,
-            groq: groq.into(),
-        }
+    /// A source that asks by this client.
+    pub fn new(client: Client) -> Self {
+        Self { client }
     }
 }
 
@@ -66,7 +62,7 @@ impl Source for SanitySource {
     ) -> Result<Value, SourceError> {
         Ok(self
             .client
-            .query(dataset, &self.groq, query.params.clone(), deadline)
+            .query(dataset, &query.groq, query.params.clone(), deadline)
             .await?)
     }
 }

@@ -29,7 +29,7 @@ async fn main() -> Result<(), Error> {
             configuration.outbox,
         )),
         routes: Arc::new(DynamoStore::new(dynamo, configuration.routes)),
-        source: Arc::new(SanityDataset::new(client, config.groq())),
+        source: Arc::new(SanityDataset::new(client)),
         config,
         settings: configuration.settings,
         clock: SystemClock,

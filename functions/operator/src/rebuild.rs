@@ -14,7 +14,7 @@ use ledger::store::{
 };
 use platform::{Clock, Deadline};
 use routing::{
-    Changed, Rows, TypePolicy, affected, cascade,
+    Changed, Reading, Rows, TypePolicy, affected, cascade,
     model::{DocumentRef, Entry, RouteChange},
     store::{
         Outcome, RouteStore,
@@ -206,13 +206,13 @@ where
     }
 
     async fn rows(&self, work: &Work<'_>, ids: &BTreeSet<String>) -> Result<Rows, OperatorError> {
-        let mut rows = Rows::default();
-        for query in self.config.queries(ids) {
+        let mut reading = Reading::of(&self.config, ids.clone());
+        while let Some(query) = reading.next_query() {
             self.metrics.count("SanityReads", 1);
             let answer = self.source.rows(work.dataset, &query, work.deadline).await?;
-            rows.read(&query.ids, &answer, self.config.limits().maximum_dependencies);
+            reading.answer(&query, &answer);
         }
-        Ok(rows)
+        Ok(reading.into_rows())
     }
 
     /// Builds the routes of some documents.

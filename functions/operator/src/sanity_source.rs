@@ -12,16 +12,12 @@ use crate::source::{Dataset, Named, SourceError};
 #[derive(Debug, Clone)]
 pub struct SanityDataset {
     client: Client,
-    groq: String,
 }
 
 impl SanityDataset {
-    /// A source that asks `groq` for rows.
-    pub fn new(client: Client, groq: impl Into<String>) -> Self {
-        Self {
-            client,
-            groq: groq.into(),
-        }
+    /// A source that asks by this client.
+    pub fn new(client: Client) -> Self {
+        Self { client }
     }
 }
 
@@ -72,7 +68,7 @@ impl Dataset for SanityDataset {
     ) -> Result<Value, SourceError> {
         Ok(self
             .client
-            .query(dataset, &self.groq, query.params.clone(), deadline)
+            .query(dataset, &query.groq, query.params.clone(), deadline)
             .await?)
     }
 }

@@ -42,6 +42,26 @@ async fn rebuild_builds_routes_and_edges_and_then_writes_nothing() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn rebuild_follows_references_as_the_consumer_does() {
+    let references = ("discover = \"query\"", "discover = \"references\"");
+    let both = Both::of(world::World::routed(&[references]));
+    both.write("page", "page-1", Some("/a"), &["section-1"]);
+    both.write("section", "section-1", None, &["banner-1"]);
+    both.write("banner", "banner-1", None, &[]);
+    let answer = both.ask(rebuild()).await;
+    assert_eq!(answer["progress"]["written"], json!(1), "{answer}");
+    both.publish("banner", "banner-1", None, &[]).await;
+    let traced = both.ask(json!({"verb": "trace", "slug": "/a"})).await;
+    assert_eq!(traced["purged"][0]["because_of"], "banner-1");
+    let again = both.ask(rebuild()).await;
+    assert_eq!(
+        again["progress"]["written"],
+        json!(0),
+        "both find the same: {again}"
+    );
+}
+
+#[tokio::test(start_paused = true)]
 async fn law_8_rebuild_hands_over_what_moves_or_ends_so_that_it_is_purged() {
     let both = Both::new();
     for (id, slug) in [("moved", "/old"), ("gone", "/gone"), ("same", "/same")] {

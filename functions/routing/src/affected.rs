@@ -1,4 +1,5 @@
-//! Reading from a store what a cascade needs: the routes of the changed documents and of the pages that depend on them.
+//! Reading from a store what a cascade needs: the routes of the changed documents, of the pages that depend on them, and of the
+//! pages that they depend on.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,8 +7,9 @@ use futures::future::try_join;
 use futures::stream::{self, StreamExt, TryStreamExt};
 use platform::Deadline;
 
+use crate::config::RoutesConfig;
 use crate::model::{DocumentRef, Entry, RouteName, is_document_id};
-use crate::row::Rows;
+use crate::row::{RowError, Rows};
 use crate::store::{Dependants, RouteStore, StoreError};
 
 /// Documents read at the same time.
@@ -16,11 +18,13 @@ const CONCURRENCY: usize = 8;
 /// The routes held for some changed documents and for their dependants.
 ///
 /// Of a changed document every route is known; of a dependant those that depend on the changed document, and, after
-/// [`Affected::complete`], those that its row names.
+/// [`Affected::complete`], those that its row names. Of a page that a changed one depends on those that its row names.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Affected {
     entries: BTreeMap<DocumentRef, BTreeMap<String, Entry>>,
     dependants: BTreeMap<DocumentRef, BTreeSet<DocumentRef>>,
+    joined: BTreeMap<DocumentRef, BTreeSet<DocumentRef>>,
+    maximum_width: usize,
     cut: BTreeSet<DocumentRef>,
 }
 
@@ -43,7 +47,10 @@ pub async fn affected<S: RouteStore>(
         .buffered(CONCURRENCY)
         .try_collect()
         .await?;
-    let mut affected = Affected::default();
+    let mut affected = Affected {
+        maximum_width,
+        ..Affected::default()
+    };
     let mut pages = BTreeMap::new();
     for (document, entries, dependants) in read {
         affected.entries.entry(document.clone()).or_default();
@@ -93,17 +100,35 @@ async fn read_one<S: RouteStore>(
 }
 
 impl Affected {
-    /// The ids in `dataset` to ask the routing query for: the changed documents and their dependants.
+    /// The ids in `dataset` of the documents concerned: the changed ones, their dependants, and, after
+    /// [`Affected::complete`], the pages that they depend on.
     pub fn documents(&self, dataset: &str) -> BTreeSet<String> {
+        let others = self.dependants.values().chain(self.joined.values()).flatten();
         self.dependants
-            .iter()
-            .flat_map(|(document, dependants)| dependants.iter().chain([document]))
+            .keys()
+            .chain(others)
             .filter(|document| document.dataset == dataset)
             .map(|document| document.document_id.clone())
             .collect()
     }
 
-    /// Reads the routes that `rows` name and that are not known yet. Usually there are none, and nothing is read.
+    /// The changed documents of `dataset` that leave room for pages that they depend on.
+    pub fn joining(&self, dataset: &str) -> impl Iterator<Item = &DocumentRef> {
+        let room = |document: &&DocumentRef| self.room(document) > 0;
+        self.dependants
+            .keys()
+            .filter(move |document| document.dataset == dataset)
+            .filter(room)
+    }
+
+    /// What the pages held of a changed document depend on.
+    pub fn own_dependencies(&self, changed: &DocumentRef) -> impl Iterator<Item = &String> {
+        let routes = self.entries_of(changed).filter_map(|(_, entry)| entry.live());
+        routes.flat_map(|route| &route.dependencies)
+    }
+
+    /// Finds the pages that the changed ones depend on, or did until now, and reads the routes that `rows` name and that are
+    /// not known yet. Usually there are none, and nothing is read.
     ///
     /// A dependant's row may name a page that exists already without an edge to the changed document (its last write was
     /// interrupted). A cascade that took it for a new one would never get past its version.
@@ -113,13 +138,25 @@ impl Affected {
     pub async fn complete<S: RouteStore>(
         &mut self,
         store: &S,
+        config: &RoutesConfig,
         rows: &Rows,
         deadline: &Deadline,
     ) -> Result<(), StoreError> {
+        if config.dependencies().refresh_pages {
+            self.join(rows);
+        }
+        let unusable = self.joined.values().flatten();
+        let unusable = unusable.filter(|page| rows.get(&page.document_id).is_err());
+        let unusable: BTreeSet<DocumentRef> = unusable.cloned().collect();
+        for document in unusable {
+            let entries = store.routes_of(&document, deadline).await?;
+            entries.into_iter().for_each(|entry| self.hold(entry));
+        }
         let mut names = BTreeSet::new();
         for document in self
             .dependants
             .values()
+            .chain(self.joined.values())
             .flatten()
             .filter(|page| !self.is_changed(page))
         {
@@ -143,9 +180,47 @@ impl Affected {
         self.dependants.get(changed).into_iter().flatten()
     }
 
-    /// Whether `changed` has more dependants than the bound; the rest is not known here.
+    /// The pages that `changed` depends on, or did: those whose rows were read. Itself and its dependants are not among them.
+    pub fn joined_with(&self, changed: &DocumentRef) -> impl Iterator<Item = &DocumentRef> {
+        self.joined.get(changed).into_iter().flatten()
+    }
+
+    /// Whether `changed` concerns more pages than the bound; the rest is not known here.
     pub fn is_cut(&self, changed: &DocumentRef) -> bool {
         self.cut.contains(changed)
+    }
+
+    /// How many pages more `changed` may refresh.
+    fn room(&self, changed: &DocumentRef) -> usize {
+        let taken = self.dependants.get(changed).map_or(0, BTreeSet::len);
+        self.maximum_width.saturating_sub(taken)
+    }
+
+    /// Joins the pages among the dependencies of the changed documents: those with a row that has pages.
+    fn join(&mut self, rows: &Rows) {
+        for (changed, dependants) in &self.dependants {
+            let shown = rows.get(&changed.document_id).ok().flatten();
+            let shown = shown.filter(|row| !row.routes.is_empty());
+            let shown = shown.into_iter().flat_map(|row| &row.dependencies);
+            let dependencies: BTreeSet<&String> = self.own_dependencies(changed).chain(shown).collect();
+            // A row that cannot be used may be a page's: the held one is purged, as a dependant's would be.
+            let is_page = |id: &&String| match rows.get(id.as_str()) {
+                Ok(row) => row.is_some_and(|row| !row.routes.is_empty()),
+                Err(error) => error != RowError::NotAsked,
+            };
+            let mut pages: BTreeSet<DocumentRef> = dependencies
+                .into_iter()
+                .filter(is_page)
+                .map(|id| DocumentRef::new(&changed.dataset, id))
+                .filter(|page| page != changed && !dependants.contains(page))
+                .collect();
+            let room = self.room(changed);
+            if pages.len() > room {
+                self.cut.insert(changed.clone());
+                pages = pages.into_iter().take(room).collect();
+            }
+            self.joined.insert(changed.clone(), pages);
+        }
     }
 
     /// Whether every route of `document` was read.

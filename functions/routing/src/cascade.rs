@@ -1,10 +1,11 @@
-//! What one changed document makes of its own pages and of those that depend on it.
+//! What one changed document makes of its own pages, of those that depend on it, and of those that it depends on.
 //!
 //! No I/O: routes held and rows read go in, writes and purge keys come out, always in the same order.
 
 mod purge;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 
 use self::purge::Purge;
 pub use self::purge::PurgeEntry;
@@ -31,13 +32,13 @@ pub struct Cascade {
     pub changes: Vec<RouteChange>,
     /// The keys to purge, sorted, each once. To be stored before the first write.
     pub purge: Vec<PurgeEntry>,
-    /// The pages concerned: the document's own and the dependants', those that vanish included. Sorted.
+    /// The pages concerned: the document's own, the dependants' and those it depends on, also those that vanish. Sorted.
     pub routes: Vec<RouteName>,
     /// Documents whose row cannot be used. Their held slugs are purged, their routes left alone.
     pub problems: Vec<Problem>,
     /// Bounds that were hit.
     pub bounds: Vec<BoundHit>,
-    /// Routes of dependants that came from a newer revision than the row shows, and were therefore left alone.
+    /// Routes of other documents that came from a newer revision than the row shows, and were therefore left alone.
     pub kept: usize,
 }
 
@@ -55,7 +56,7 @@ pub struct Problem {
 /// A bound of `routes.toml` that was hit: what lies beyond it was not refreshed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum BoundHit {
-    /// More pages depend on the changed document than `maximum_width`.
+    /// The changed document concerns more pages than `maximum_width`.
     Width {
         /// The changed document.
         document: DocumentRef,
@@ -71,11 +72,61 @@ pub enum BoundHit {
         /// How many documents are beyond it.
         beyond: usize,
     },
+    /// A page references documents that lie deeper than `dependencies.depth`.
+    Depth {
+        /// The page's document.
+        document: DocumentRef,
+        /// The bound.
+        maximum: usize,
+    },
+    /// More documents were to be followed at one distance than `dependencies.width`, and some of them are this page's.
+    Followed {
+        /// The page's document.
+        document: DocumentRef,
+        /// The bound.
+        maximum: usize,
+    },
 }
 
-/// Compares what is `held` with what `rows` show, for `changed` and for the pages that depend on it.
+impl fmt::Display for BoundHit {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Width { document, maximum } => {
+                write!(out, "{} concerns more than {maximum} pages", document.document_id)
+            }
+            Self::Dependencies {
+                document,
+                maximum,
+                beyond,
+            } => {
+                let id = &document.document_id;
+                write!(
+                    out,
+                    "{id} depends on {beyond} documents more than the {maximum} kept"
+                )
+            }
+            Self::Depth { document, maximum } => {
+                let id = &document.document_id;
+                write!(
+                    out,
+                    "{id} references documents more than {maximum} references away"
+                )
+            }
+            Self::Followed { document, maximum } => {
+                let id = &document.document_id;
+                write!(
+                    out,
+                    "{id} references some of more than {maximum} documents to follow"
+                )
+            }
+        }
+    }
+}
+
+/// Compares what is `held` with what `rows` show, for `changed`, for the pages that depend on it, and for those joined: that it
+/// depends on, as a product on the category that lists it. It ends there: what those depend on is not looked at.
 ///
-/// A route is written only if its hash changed. A dependant's route is never written from an older revision than it came
+/// A route is written only if its hash changed. Another document's route is never written from an older revision than it came
 /// from, nor removed because its document does not show: a query index may lag for it, since only the changed document was
 /// waited for. Its own event settles it.
 pub fn cascade(config: &RoutesConfig, changed: &Changed, held: &Affected, rows: &Rows) -> Cascade {
@@ -88,7 +139,8 @@ pub fn cascade(config: &RoutesConfig, changed: &Changed, held: &Affected, rows: 
             maximum: config.limits().maximum_width,
         });
     }
-    for page in std::iter::once(document).chain(held.dependants_of(document)) {
+    let others = held.dependants_of(document).chain(held.joined_with(document));
+    for page in std::iter::once(document).chain(others) {
         let entries: BTreeMap<&String, &Entry> = held.entries_of(page).collect();
         let row = usable_row(config, rows, &page.document_id);
         let shown = row.as_ref().ok().copied().flatten();
@@ -144,13 +196,8 @@ impl Cascade {
         row: Option<&Row>,
         own: bool,
     ) {
-        if let Some(row) = row.filter(|row| row.dependencies_beyond_bound > 0) {
-            self.bounds.push(BoundHit::Dependencies {
-                document: page.clone(),
-                maximum: config.limits().maximum_dependencies,
-                beyond: row.dependencies_beyond_bound,
-            });
-        }
+        self.bounds
+            .extend(row.into_iter().flat_map(|row| bounds_hit(config, page, row)));
         let fresh = row.map(|row| fresh_routes(config, page, row)).unwrap_or_default();
         for (route, entry) in entries {
             let Some(live) = entry.live().filter(|_| !fresh.contains_key(*route)) else {
@@ -177,6 +224,25 @@ impl Cascade {
             }
         }
     }
+}
+
+/// The bounds that were hit when `row` was read.
+fn bounds_hit(config: &RoutesConfig, page: &DocumentRef, row: &Row) -> Vec<BoundHit> {
+    let document = || page.clone();
+    let dependencies = (row.dependencies_beyond_bound > 0).then(|| BoundHit::Dependencies {
+        document: document(),
+        maximum: config.limits().maximum_dependencies,
+        beyond: row.dependencies_beyond_bound,
+    });
+    let depth = row.beyond_depth.then(|| BoundHit::Depth {
+        document: document(),
+        maximum: config.dependencies().depth,
+    });
+    let followed = row.beyond_width.then(|| BoundHit::Followed {
+        document: document(),
+        maximum: config.dependencies().width,
+    });
+    [dependencies, depth, followed].into_iter().flatten().collect()
 }
 
 /// Whether `row` shows the revision that `entry` came from, or one of a later second. Two revisions of one second are in no

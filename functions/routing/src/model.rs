@@ -41,6 +41,17 @@ pub fn is_document_id(id: &str) -> bool {
             .all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte))
 }
 
+/// The published document that a reference to a draft or a version means.
+pub(crate) fn published(id: &str) -> &str {
+    if let Some(id) = id.strip_prefix("drafts.") {
+        return id;
+    }
+    match id.strip_prefix("versions.").and_then(|rest| rest.split_once('.')) {
+        Some((_release, id)) => id,
+        None => id,
+    }
+}
+
 /// One page: which document it shows, where, and what it is made of.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Route {

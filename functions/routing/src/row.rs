@@ -6,7 +6,7 @@ use serde_json::Value;
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
-use crate::model::is_document_id;
+use crate::model::{is_document_id, published};
 
 /// The route's name where the query gives none.
 pub const DEFAULT_ROUTE: &str = "default";
@@ -34,12 +34,29 @@ pub struct Row {
     pub dependencies: Vec<String>,
     /// How many dependencies were left out because the bound was hit.
     pub dependencies_beyond_bound: usize,
+    /// Whether references were left alone because they lie too deep.
+    pub beyond_depth: bool,
+    /// Whether documents were not followed because there were too many.
+    pub beyond_width: bool,
 }
 
 impl Row {
     /// The second that orders (law 5).
     pub fn second(&self) -> i64 {
         self.updated_at.unix_timestamp()
+    }
+
+    /// Adds dependencies, the first first, as long as there are no more than `maximum`.
+    pub(crate) fn depend_on(&mut self, found: &[String], maximum: usize) {
+        let mut dependencies: BTreeSet<String> = std::mem::take(&mut self.dependencies).into_iter().collect();
+        for id in found {
+            if dependencies.len() < maximum {
+                dependencies.insert(id.clone());
+            } else if !dependencies.contains(id) {
+                self.dependencies_beyond_bound += 1;
+            }
+        }
+        self.dependencies = dependencies.into_iter().collect();
     }
 }
 
@@ -78,6 +95,9 @@ pub enum RowError {
     /// The query gave pages to a type that `routes.toml` does not list under `routed`.
     #[error("the routing query gives pages to type {0:?}, which routes.toml does not list under [routed]")]
     NotRouted(String),
+    /// Row and document were answered as of different moments, or not both.
+    #[error("the document was answered in another revision than its row")]
+    OtherRevision,
     /// The document's row was never asked for.
     #[error("the routing query was not asked for this document")]
     NotAsked,
@@ -123,6 +143,15 @@ impl Rows {
         }
     }
 
+    /// The rows of documents with pages.
+    pub(crate) fn pages_mut(
+        &mut self,
+    ) -> impl Iterator<Item = (&String, &mut Result<Option<Row>, RowError>)> {
+        let is_page =
+            |row: &Result<Option<Row>, RowError>| matches!(row, Ok(Some(row)) if !row.routes.is_empty());
+        self.by_document.iter_mut().filter(move |(_, row)| is_page(row))
+    }
+
     /// What the query showed of a document: its row, or `None` if there is no such published document.
     ///
     /// # Errors
@@ -166,6 +195,8 @@ fn read_row(id: &str, row: &Value, maximum_dependencies: usize) -> Result<Row, R
         routes: read_routes(row)?,
         dependencies,
         dependencies_beyond_bound,
+        beyond_depth: false,
+        beyond_width: false,
     })
 }
 
@@ -259,15 +290,4 @@ fn read_dependencies(own: &str, row: &Value, maximum: usize) -> Result<(Vec<Stri
     }
     let beyond = beyond.len();
     Ok((dependencies.into_iter().collect(), beyond))
-}
-
-/// The published document that a reference to a draft or a version means.
-fn published(id: &str) -> &str {
-    if let Some(id) = id.strip_prefix("drafts.") {
-        return id;
-    }
-    match id.strip_prefix("versions.").and_then(|rest| rest.split_once('.')) {
-        Some((_release, id)) => id,
-        None => id,
-    }
 }

@@ -142,7 +142,7 @@ groq = '''*[_id in $id]{_id, _type} // $ids routes'''
             r#"line 1, unknown_types: must be "cascade" or "review""#,
             r#"line 2, late: must be one of "ignore", "review", "recompute", "compensate""#,
             r#"line 3, ignored: must hold texts that are not empty"#,
-            r#"line 4, surprise: is not known here; known are components, graphql, ignored, late, limits, routed, routing_query, unknown_types"#,
+            r#"line 4, surprise: is not known here; known are components, dependencies, graphql, ignored, late, limits, routed, routing_query, unknown_types"#,
             r#"line 5, limits.maximum_dependencies: is missing; it must be a whole number"#,
             r#"line 6, limits.chunk_size: must be a whole number from 1 to 1000"#,
             r#"line 7, limits.maximum_width: must be a whole number from 1 to 1000000"#,
@@ -162,6 +162,54 @@ groq = '''*[_id in $id]{_id, _type} // $ids routes'''
             r#"line 19, routing_query.groq: must return routes"#,
             r#"line 19, routing_query.groq: must select by the parameter $ids"#,
         ]
+    );
+}
+
+#[test]
+fn dependencies_are_the_querys_own_unless_the_file_says_otherwise() {
+    let read = |table: &str| RoutesConfig::parse(&format!("{GOOD}[dependencies]\n{table}")).unwrap();
+    let silent = RoutesConfig::parse(GOOD).unwrap();
+    assert_eq!(silent, read(""));
+    let dependencies = silent.dependencies();
+    assert!(!dependencies.by_references && dependencies.refresh_pages);
+    assert_eq!((dependencies.depth, dependencies.width), (4, 1000));
+    let follows = |config: &RoutesConfig| {
+        ["banner", "unlisted", "page", "system.group", "sanity.imageAsset"].map(|name| config.follows(name))
+    };
+    assert_eq!(follows(&silent), [true, true, false, false, false]);
+    let named =
+        read("discover = \"references\"\nrefresh_pages = false\nfollow = [\"page\"]\ndepth = 2\nwidth = 9");
+    assert_eq!(follows(&named), [false, false, true, false, false]);
+    let dependencies = named.dependencies();
+    assert!(dependencies.by_references && !dependencies.refresh_pages);
+    assert_eq!((dependencies.depth, dependencies.width), (2, 9));
+    let bad =
+        "[dependencies]\ndiscover = \"all\"\nrefresh_pages = 1\nfollow = \"page\"\ndepth = 0\nwidths = 3\n";
+    let found = problems(&format!("{bad}{GOOD}"));
+    assert!(
+        found
+            .iter()
+            .any(|line| line == "line 2, dependencies.discover: must be \"query\" or \"references\"")
+    );
+    assert!(
+        found
+            .iter()
+            .any(|line| line == "line 3, dependencies.refresh_pages: must be true or false")
+    );
+    assert!(
+        found
+            .iter()
+            .any(|line| line == "line 4, dependencies.follow: must be a list of texts")
+    );
+    assert!(
+        found
+            .iter()
+            .any(|line| line == "line 5, dependencies.depth: must be a whole number from 1 to 20")
+    );
+    assert!(
+        found
+            .iter()
+            .any(|line| line.starts_with("line 6, dependencies.widths: is not known here"))
     );
 }
 

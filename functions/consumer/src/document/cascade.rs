@@ -8,11 +8,12 @@ use ledger::{
     record::{milliseconds, rfc3339},
     store::{Breakers, Documents, Written},
 };
-use platform::{Clock, Deadline};
+use platform::Clock;
 use routing::{
     affected::{Affected, affected},
-    cascade::{BoundHit, Cascade, Changed, cascade},
+    cascade::{Cascade, Changed, cascade},
     model::DocumentRef,
+    reading::Reading,
     row::Rows,
     store::{NextStep, Outcome, RouteStore, StoreError},
 };
@@ -183,17 +184,18 @@ where
         fenced: &Fenced,
         changed: &Changed,
     ) -> Result<Option<(Affected, Rows, Option<Seen>)>, Stop> {
-        let deadline: Deadline = round.deadline;
+        let deadline = self.working_time(round);
         let limits = self.config.limits();
         let only = std::slice::from_ref(&changed.document);
         let mut held = affected(&*self.routes, only, limits.maximum_width, &deadline).await?;
         let dataset = &changed.document.dataset;
         let begun = milliseconds(self.clock.now());
-        let mut rows = Rows::default();
-        for query in self.config.queries(&held.documents(dataset)) {
+        let mut reading = Reading::new(&self.config, &held, dataset);
+        while let Some(query) = reading.next_query() {
             let answer = self.source.rows(dataset, &query, deadline).await?;
-            rows.read(&query.ids, &answer, limits.maximum_dependencies);
+            reading.answer(&query, &answer);
         }
+        let rows = reading.into_rows();
         let own = rows
             .get(&changed.document.document_id)
             .map_err(|error| Stop::PutOff {
@@ -218,7 +220,8 @@ where
                 return Ok(None);
             }
         }
-        held.complete(&*self.routes, &rows, &deadline).await?;
+        held.complete(&*self.routes, &self.config, &rows, &deadline)
+            .await?;
         Ok(Some((held, rows, seen)))
     }
 
@@ -231,23 +234,7 @@ where
         for bound in &cascade.bounds {
             self.metrics.count("CascadeBoundHit", 1);
             round.history.bound_hit = true;
-            match bound {
-                BoundHit::Width { maximum, .. } => {
-                    tracing::error!(document_id = document.document_id, maximum, "too many dependants");
-                }
-                BoundHit::Dependencies {
-                    document,
-                    maximum,
-                    beyond,
-                } => {
-                    tracing::error!(
-                        document_id = document.document_id,
-                        maximum,
-                        beyond,
-                        "too many dependencies"
-                    );
-                }
-            }
+            tracing::error!(document_id = document.document_id, %bound, "what lies beyond a bound is not refreshed");
         }
         for problem in &cascade.problems {
             self.metrics.count("RoutingProblems", 1);

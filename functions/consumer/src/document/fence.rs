@@ -163,7 +163,10 @@ where
         else {
             return Ok(None);
         };
-        Ok(self.observer.observe(&dataset, &id, round.deadline).await?)
+        Ok(self
+            .observer
+            .observe(&dataset, &id, self.working_time(round))
+            .await?)
     }
 
     /// Judges one read: the frontier as one, each unordered event for itself. Opens when the frontier passes, or, where there

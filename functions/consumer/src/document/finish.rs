@@ -112,6 +112,8 @@ where
             let reason = if superseded(item) {
                 self.metrics.count("EventsSuperseded", 1);
                 "superseded"
+            } else if round.history.bound_hit {
+                "applied_bound_hit"
             } else if follows_a_gap(round, item) {
                 self.metrics.count("Gaps", 1);
                 tracing::warn!(

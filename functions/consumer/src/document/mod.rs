@@ -275,6 +275,11 @@ where
         Ok(Woken::Done)
     }
 
+    /// The time for reads: what is left behind it is for putting the work off.
+    fn working_time(&self, round: &Round<'_>) -> Deadline {
+        round.deadline.earlier(self.settings.margin)
+    }
+
     /// One more purge of the same keys and nothing else to do: no cascade (law 10).
     fn is_plain_repeat(&self, round: &Round<'_>, fenced: &Fenced) -> bool {
         !round.agenda.wakes.is_empty()

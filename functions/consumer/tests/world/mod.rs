@@ -23,6 +23,7 @@ use consumer::{
 use ledger::{
     identity::MessageGroup,
     item::{OutboxItem, State, Status},
+    message::Message,
     plan::{Key, Layer},
     record::{Decision, NewEvent, Settings as LedgerSettings},
     store::{Outbox, Recorder, memory::MemoryLedger},
@@ -83,17 +84,25 @@ impl World {
     /// A world whose settings are changed. Outer layers are purged once only, so that a test may count, unless it asks for
     /// repeats.
     pub fn with(change: impl FnOnce(&mut Settings)) -> Self {
-        Self::made(change, RoutesConfig::embedded().unwrap())
+        Self::configured(change, RoutesConfig::embedded().unwrap())
+    }
+
+    /// A world whose `routes.toml` is the shipped one with this replaced.
+    pub fn routed(replaced: &[(&str, &str)]) -> Self {
+        let mut routes = include_str!("../../../routing/routes.toml").to_owned();
+        for (from, to) in replaced {
+            assert!(routes.contains(from), "{from}");
+            routes = routes.replacen(from, to, 1);
+        }
+        Self::configured(|_| {}, RoutesConfig::parse(&routes).unwrap())
     }
 
     /// With this policy for late events of every type.
     pub fn with_late(policy: &str) -> Self {
-        let file = include_str!("../../../routing/routes.toml");
-        let file = file.replacen("\nlate = \"recompute\"", &format!("\nlate = {policy:?}"), 1);
-        Self::made(|_| {}, RoutesConfig::parse(&file).unwrap())
+        Self::routed(&[("\nlate = \"recompute\"", &format!("\nlate = {policy:?}"))])
     }
 
-    fn made(change: impl FnOnce(&mut Settings), config: RoutesConfig) -> Self {
+    fn configured(change: impl FnOnce(&mut Settings), config: RoutesConfig) -> Self {
         let clock = SharedClock {
             start: OffsetDateTime::from_unix_timestamp(START).unwrap(),
             origin: tokio::time::Instant::now(),
@@ -165,6 +174,24 @@ impl World {
         let named: Vec<String> = items.iter().map(|item| item.sk.clone()).collect();
         let deadline = Deadline::after(Duration::from_secs(60));
         self.consumer.wake(&items[0].pk, &named, deadline).await
+    }
+
+    /// Wakes a batch, each message in a group of its own; every one has to end well.
+    pub async fn wake_batch(&self, items: &[OutboxItem]) {
+        let records: Vec<_> = items
+            .iter()
+            .map(|item| {
+                let wake = Message::new(&item.event_id, &item.pk, &item.sk);
+                serde_json::json!({
+                    "messageId": item.event_id, "body": serde_json::to_string(&wake).unwrap(),
+                    "attributes": {"MessageGroupId": item.pk}, "messageAttributes": {},
+                })
+            })
+            .collect();
+        let event = serde_json::from_value(serde_json::json!({ "Records": records })).unwrap();
+        let deadline = Deadline::after(Duration::from_secs(60));
+        let answer = consumer::handler::handle(self.consumer.clone(), event, deadline).await;
+        assert!(answer.unwrap().batch_item_failures.is_empty());
     }
 
     /// Lets everything that is READY be woken, as queue and relay would, until nothing is left or `rounds` are over.

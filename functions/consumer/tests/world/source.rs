@@ -9,7 +9,7 @@ use std::{
 use consumer::source::{Shown, Source, SourceError};
 use ledger::{item::Seen, record::rfc3339};
 use platform::{Clock, Deadline};
-use routing::config::RoutingQuery;
+use routing::config::{Asks, RoutingQuery};
 use serde_json::{Value, json};
 use time::OffsetDateTime;
 
@@ -45,8 +45,28 @@ struct Inner {
     revisions: usize,
     lag: Duration,
     fault: Option<SourceError>,
+    /// What the routing query answers instead.
+    answer: Option<Value>,
+    /// How long a routing query takes.
+    slow: Duration,
+    /// Reads that succeed before the fault begins.
+    spared: usize,
     reads: usize,
     second: Option<i64>,
+}
+
+impl Inner {
+    /// Counts a read, which fails while a fault lasts.
+    fn count(&mut self) -> Result<(), SourceError> {
+        self.reads += 1;
+        match &self.fault {
+            Some(fault) if self.spared == 0 => Err(fault.clone()),
+            _ => {
+                self.spared = self.spared.saturating_sub(1);
+                Ok(())
+            }
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -74,6 +94,23 @@ impl Lake {
 
     pub fn set_fault(&self, fault: Option<SourceError>) {
         self.inner().fault = fault;
+    }
+
+    /// Lets each routing query take this long.
+    pub fn set_slow(&self, slow: Duration) {
+        self.inner().slow = slow;
+    }
+
+    /// Answers the routing query with this.
+    pub fn set_answer(&self, answer: Option<Value>) {
+        self.inner().answer = answer;
+    }
+
+    /// Fails every read but the next `spared`.
+    pub fn fail_after(&self, spared: usize, fault: SourceError) {
+        let mut inner = self.inner();
+        inner.spared = spared;
+        inner.fault = Some(fault);
     }
 
     /// Fixes `_updatedAt` of later changes, for several changes in one second.
@@ -146,6 +183,11 @@ impl Lake {
         }
     }
 
+    /// The revision that the source shows now.
+    pub fn shown(&self, id: &str) -> Option<String> {
+        self.visible(&self.inner(), id).map(|version| version.revision)
+    }
+
     fn visible(&self, inner: &Inner, id: &str) -> Option<Version> {
         let now = self.clock.now();
         let version = inner
@@ -161,10 +203,7 @@ impl Lake {
 impl Source for Lake {
     async fn observe(&self, _: &str, ids: &[String], _: Deadline) -> Result<Shown, SourceError> {
         let mut inner = self.inner();
-        inner.reads += 1;
-        if let Some(fault) = &inner.fault {
-            return Err(fault.clone());
-        }
+        inner.count()?;
         let seen = |version: Version| Seen {
             revision: version.revision,
             second: version.second,
@@ -175,15 +214,32 @@ impl Source for Lake {
             .collect())
     }
 
-    async fn rows(&self, _: &str, query: &RoutingQuery, _: Deadline) -> Result<Value, SourceError> {
+    async fn rows(&self, _: &str, query: &RoutingQuery, deadline: Deadline) -> Result<Value, SourceError> {
+        let slow = self.inner().slow;
+        let in_time = deadline.bound(tokio::time::sleep(slow)).await;
+        in_time.map_err(|_| SourceError {
+            what: "no answer in time".to_owned(),
+            retry_after: None,
+        })?;
         let mut inner = self.inner();
-        inner.reads += 1;
-        if let Some(fault) = &inner.fault {
-            return Err(fault.clone());
+        inner.count()?;
+        if let Some(answer) = &inner.answer {
+            return Ok(answer.clone());
         }
-        let row = |id: &String| {
+        let document = |id: &String| {
             let version = self.visible(&inner, id)?;
             let content = version.content?;
+            let references = content.dependencies.iter().map(|id| json!({"_ref": id}));
+            let made_of = references.collect::<Vec<_>>();
+            Some(json!({"_id": id, "_type": content.kind, "_rev": version.revision, "made_of": made_of}))
+        };
+        let documents = || Value::Array(query.ids.iter().filter_map(document).collect());
+        let row = |id: &String| {
+            let version = self.visible(&inner, id)?;
+            let mut content = version.content?;
+            if query.asks != Asks::Rows {
+                content.dependencies.clear();
+            }
             let routes: Vec<Value> = content
                 .slug
                 .iter()
@@ -195,6 +251,11 @@ impl Source for Lake {
                 "routes": routes, "dependencies": content.dependencies,
             }))
         };
-        Ok(Value::Array(query.ids.iter().filter_map(row).collect()))
+        let rows = Value::Array(query.ids.iter().filter_map(row).collect());
+        Ok(match query.asks {
+            Asks::Rows => rows,
+            Asks::RowsAndDocuments => json!({"rows": rows, "documents": documents()}),
+            Asks::Documents => documents(),
+        })
     }
 }

@@ -6,6 +6,8 @@ use ledger::plan::{Key, Layer};
 use platform::Deadline;
 use purge::{KeyOutcome, Outage, PurgeReport, Target};
 
+use super::source::Lake;
+
 /// Every purge that was asked of any target, in order.
 #[derive(Debug, Default)]
 pub struct Asked {
@@ -51,12 +53,21 @@ pub enum Mood {
     PanicsAt(Key),
 }
 
+/// Reads one document from the lake right after each purge, as a cache does that fills up again.
+#[derive(Debug)]
+struct Visitor {
+    lake: Arc<Lake>,
+    id: String,
+    seen: Vec<Option<String>>,
+}
+
 #[derive(Debug)]
 pub struct FakeTarget {
     name: &'static str,
     layer: Layer,
     asked: Arc<Asked>,
     mood: Mutex<Mood>,
+    visitor: Mutex<Option<Visitor>>,
 }
 
 impl FakeTarget {
@@ -66,7 +77,26 @@ impl FakeTarget {
             layer,
             asked,
             mood: Mutex::new(Mood::Works),
+            visitor: Mutex::default(),
         }
+    }
+
+    /// From now on a visitor reads the document right after each purge.
+    pub fn visit(&self, lake: Arc<Lake>, id: &str) {
+        *self.visitor.lock().unwrap() = Some(Visitor {
+            lake,
+            id: id.to_owned(),
+            seen: vec![],
+        });
+    }
+
+    /// The revisions that the visitor saw, one a purge.
+    pub fn visits(&self) -> Vec<Option<String>> {
+        let visitor = self.visitor.lock().unwrap();
+        visitor
+            .as_ref()
+            .map(|visitor| visitor.seen.clone())
+            .unwrap_or_default()
     }
 
     pub fn set(&self, mood: Mood) {
@@ -95,6 +125,9 @@ impl Target for Held {
             .lock()
             .unwrap()
             .push((self.0.layer, keys.to_vec()));
+        if let Some(visitor) = &mut *self.0.visitor.lock().unwrap() {
+            visitor.seen.push(visitor.lake.shown(&visitor.id));
+        }
         let mood = self.0.mood.lock().unwrap().clone();
         if let Mood::PanicsAt(key) = &mood {
             assert!(!keys.contains(key), "a bug that one page meets");

@@ -29,8 +29,7 @@ use operator::{
 };
 use platform::{Deadline, Metrics};
 use routing::{
-    RoutesConfig,
-    config::RoutingQuery,
+    config::{Asks, RoutingQuery},
     model::DocumentRef,
     store::{RouteStore, memory::MemoryStore},
 };
@@ -59,6 +58,8 @@ impl Dataset for View {
         tokio::time::sleep(slow).await;
         let ids: Vec<String> = self.ids.lock().unwrap().iter().cloned().collect();
         let query = RoutingQuery {
+            asks: Asks::Rows,
+            groq: String::new(),
             ids,
             params: serde_json::Map::new(),
         };
@@ -92,7 +93,11 @@ pub struct Both {
 
 impl Both {
     pub fn new() -> Self {
-        let world = World::new();
+        Self::of(World::new())
+    }
+
+    /// The operator beside this world's consumer, with the same `routes.toml`.
+    pub fn of(world: World) -> Self {
         let operator = Operator {
             ledger: world.ledger.clone(),
             routes: world.routes.clone(),
@@ -102,7 +107,7 @@ impl Both {
                 reads: AtomicUsize::new(0),
                 slow: Mutex::default(),
             }),
-            config: RoutesConfig::embedded().unwrap(),
+            config: world.consumer.config.clone(),
             settings: ledger_settings(),
             clock: world.clock.clone(),
             metrics: Metrics::new("test", "operator"),

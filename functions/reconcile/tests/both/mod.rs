@@ -25,7 +25,12 @@ use reconcile::{
     settings::Settings,
     source::{Lake, Place, Shown, SourceError},
 };
-use routing::{RoutesConfig, config::RoutingQuery, model::DocumentRef, store::RouteStore};
+use routing::{
+    RoutesConfig,
+    config::{Asks, RoutingQuery},
+    model::DocumentRef,
+    store::RouteStore,
+};
 use world::{SharedClock, World, ledger_settings, source::Change};
 
 /// The world's lake, as reconcile asks it.
@@ -52,6 +57,8 @@ impl View {
             });
         }
         let query = RoutingQuery {
+            asks: Asks::Rows,
+            groq: String::new(),
             ids,
             params: serde_json::Map::new(),
         };

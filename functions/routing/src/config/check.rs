@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use ledger::late::LatePolicy;
 use toml::de::DeTable;
 
+use super::dependencies;
 use super::groq::mentions;
 use super::read::{Problems, Table};
 use super::{Component, GraphqlNames, Limits, RoutedType, RoutesConfig, RoutesConfigError, UnknownTypes};
@@ -76,6 +77,7 @@ fn read(mut root: Table<'_, '_>, problems: &mut Problems<'_>) -> RoutesConfig {
     }
     let limits = read_limits(root.table("limits", true, problems), problems);
     let graphql = read_graphql(root.table("graphql", true, problems), problems);
+    let dependencies = dependencies::read(root.table("dependencies", false, problems), problems);
     let groq = read_query(root.table("routing_query", true, problems), problems);
     root.finish(problems);
     RoutesConfig {
@@ -86,6 +88,7 @@ fn read(mut root: Table<'_, '_>, problems: &mut Problems<'_>) -> RoutesConfig {
         late: late.unwrap_or_default(),
         limits,
         graphql,
+        dependencies,
         groq,
     }
 }

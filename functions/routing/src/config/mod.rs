@@ -4,6 +4,7 @@
 //! checked form.
 
 mod check;
+mod dependencies;
 mod groq;
 mod read;
 
@@ -12,6 +13,8 @@ use std::fmt;
 
 use ledger::late::LatePolicy;
 use serde_json::{Map, Value};
+
+pub use dependencies::Dependencies;
 
 /// The file that the functions are built with.
 const EMBEDDED: &str = include_str!("../../routes.toml");
@@ -26,6 +29,7 @@ pub struct RoutesConfig {
     late: LatePolicy,
     limits: Limits,
     graphql: GraphqlNames,
+    dependencies: Dependencies,
     groq: String,
 }
 
@@ -86,12 +90,27 @@ pub struct GraphqlNames {
     pub id_field: String,
 }
 
-/// One routing query: [`RoutesConfig::groq`] with these parameters.
+/// What a query of a cascade asks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Asks {
+    /// Rows: an array.
+    Rows,
+    /// Rows and the documents they are of: `{"rows": […], "documents": […]}`, in one answer, so that both are of one moment.
+    RowsAndDocuments,
+    /// Documents whose references are followed: an array.
+    Documents,
+}
+
+/// One query to the source.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RoutingQuery {
+    /// What it asks for.
+    pub asks: Asks,
     /// The documents that it asks for.
     pub ids: Vec<String>,
-    /// `{"ids": […]}`: names without `$`, as the query API's POST body wants them.
+    /// The query, in GROQ.
+    pub groq: String,
+    /// `{"ids": […], …}`: names without `$`, as the query API's POST body wants them.
     pub params: Map<String, Value>,
 }
 
@@ -211,18 +230,74 @@ impl RoutesConfig {
         &self.graphql
     }
 
-    /// The routing query, in GROQ.
-    pub fn groq(&self) -> &str {
-        &self.groq
+    /// How it is found out what a page is made of.
+    pub fn dependencies(&self) -> &Dependencies {
+        &self.dependencies
     }
 
-    /// The routing queries that ask for all of `ids`, chunk by chunk; none for no ids.
+    /// Whether the references of documents of this type are followed further.
+    pub fn follows(&self, document_type: &str) -> bool {
+        match &self.dependencies.follow {
+            Some(types) => types.contains(document_type),
+            None => {
+                !self.routed.contains_key(document_type)
+                    && !self.ignored.contains(document_type)
+                    && !document_type.starts_with("sanity.")
+            }
+        }
+    }
+
+    /// The queries that ask for the rows of `ids`, chunk by chunk; none for no ids.
     pub fn queries(&self, ids: &BTreeSet<String>) -> Vec<RoutingQuery> {
+        let (asks, groq) = if self.dependencies.by_references {
+            // On lines of its own: the query may end with a comment.
+            let groq = format!("{{\"rows\": (\n{}\n), \"documents\": *[_id in $ids]}}", self.groq);
+            (Asks::RowsAndDocuments, groq)
+        } else {
+            (Asks::Rows, self.groq.clone())
+        };
+        self.chunked(ids, asks, &groq, None)
+    }
+
+    /// The queries that ask for those of `ids` whose references are followed, chunk by chunk; none for no ids.
+    pub fn document_queries(&self, ids: &BTreeSet<String>) -> Vec<RoutingQuery> {
+        let (groq, types) = match &self.dependencies.follow {
+            Some(types) => (
+                "*[_id in $ids && _type in $types]",
+                types.iter().collect::<Vec<_>>(),
+            ),
+            None => (
+                "*[_id in $ids && !(_type in $types) && !string::startsWith(_type, \"sanity.\")]",
+                self.routed.keys().chain(&self.ignored).collect(),
+            ),
+        };
+        self.chunked(
+            ids,
+            Asks::Documents,
+            groq,
+            Some(Value::from_iter(types.into_iter().cloned())),
+        )
+    }
+
+    fn chunked(
+        &self,
+        ids: &BTreeSet<String>,
+        asks: Asks,
+        groq: &str,
+        types: Option<Value>,
+    ) -> Vec<RoutingQuery> {
         let ids: Vec<String> = ids.iter().cloned().collect();
-        ids.chunks(self.limits.chunk_size)
-            .map(|chunk| RoutingQuery {
-                ids: chunk.to_vec(),
-                params: Map::from_iter([("ids".to_owned(), Value::from(chunk.to_vec()))]),
+        let chunks = ids.chunks(self.limits.chunk_size);
+        chunks
+            .map(|chunk| {
+                let mut params = Map::from_iter([("ids".to_owned(), Value::from(chunk.to_vec()))]);
+                params.extend(types.clone().map(|types| ("types".to_owned(), types)));
+                RoutingQuery {
+                    asks,
+                    ids: chunk.to_vec(),
+                    groq: groq.to_owned(),
+                    params,
+                }
             })
             .collect()
     }

@@ -101,6 +101,21 @@ impl<'a, 't> Table<'a, 't> {
         text.map(str::to_owned)
     }
 
+    /// Whether there is such a key.
+    pub(super) fn has(&self, key: &str) -> bool {
+        self.table.contains_key(key)
+    }
+
+    /// A flag that may be missing.
+    pub(super) fn optional_flag(&mut self, key: &'static str, problems: &mut Problems<'_>) -> Option<bool> {
+        let value = self.get(key)?;
+        let flag = value.get_ref().as_bool();
+        if flag.is_none() {
+            problems.add(start(value), &self.path_of(key), "must be true or false");
+        }
+        flag
+    }
+
     /// A required whole number within `range`.
     pub(super) fn number(
         &mut self,

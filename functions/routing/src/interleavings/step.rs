@@ -16,7 +16,7 @@ use crate::affected::affected;
 use crate::cascade::{Changed, cascade};
 use crate::config::RoutesConfig;
 use crate::model::{DocumentRef, Entry, RouteChange, RouteName};
-use crate::row::Rows;
+use crate::reading::Reading;
 use crate::store::actions::Action;
 use crate::store::apply::{Transact, Verdict, apply};
 use crate::store::memory::Tables;
@@ -142,11 +142,13 @@ impl Step {
             if !consumer.lagging {
                 lake = self.take(|world| world.lake.clone()).await;
             }
-            let ids: Vec<String> = held.documents("production").into_iter().collect();
-            let answer: Vec<Value> = ids.iter().filter_map(|id| Some(lake.get(id)?.row(id))).collect();
-            let mut rows = Rows::default();
-            rows.read(&ids, &Value::Array(answer), 100);
-            held.complete(&self, &rows, &deadline).await.unwrap();
+            let mut reading = Reading::new(&config, &held, "production");
+            while let Some(query) = reading.next_query() {
+                let rows = query.ids.iter().filter_map(|id| Some(lake.get(id)?.row(id)));
+                reading.answer(&query, &rows.collect());
+            }
+            let rows = reading.into_rows();
+            held.complete(&self, &config, &rows, &deadline).await.unwrap();
             let changed = Changed {
                 document: document.clone(),
                 document_type: None,

@@ -5,6 +5,8 @@
 mod bounds;
 mod components;
 mod guards;
+mod joined;
 mod pages;
 mod property;
+mod references;
 mod world;

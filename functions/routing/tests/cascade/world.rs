@@ -1,13 +1,15 @@
 //! A small content lake, a store in memory, and the steps that the consumer takes between them.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use ledger::plan::Key;
 use platform::Deadline;
+use routing::config::{Asks, RoutingQuery};
 use routing::store::memory::MemoryStore;
 use routing::store::{Outcome, RouteStore};
-use routing::{Cascade, Changed, DocumentRef, Entry, Route, RoutesConfig, Rows, affected, cascade};
+use routing::{Cascade, Changed, DocumentRef, Entry, Reading, Route, RoutesConfig, affected, cascade};
 use serde_json::{Value, json};
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
@@ -37,16 +39,28 @@ pub(crate) struct World {
     pub(crate) store: MemoryStore,
     /// What the routing query would show, by `_id`.
     lake: BTreeMap<String, Value>,
+    /// The documents themselves, where references are followed.
+    content: BTreeMap<String, Value>,
+    /// How often the source was asked, and for how many documents.
+    pub(crate) asked: RefCell<Vec<(Asks, usize)>>,
     revisions: u64,
     second: i64,
 }
 
 impl World {
     pub(crate) fn new() -> Self {
+        Self::with("")
+    }
+
+    /// A world with these tables more in its `routes.toml`.
+    pub(crate) fn with(tables: &str) -> Self {
         Self {
-            config: RoutesConfig::parse(CONFIG).unwrap_or_else(|error| panic!("{error}")),
+            config: RoutesConfig::parse(&format!("{CONFIG}{tables}"))
+                .unwrap_or_else(|error| panic!("{error}")),
             store: MemoryStore::new(),
             lake: BTreeMap::new(),
+            content: BTreeMap::new(),
+            asked: RefCell::default(),
             revisions: 0,
             second: 1_900_000_000,
         }
@@ -99,6 +113,7 @@ impl World {
     }
 
     pub(crate) fn delete(&mut self, id: &str) {
+        self.content.remove(id);
         self.lake.remove(id);
     }
 
@@ -113,6 +128,39 @@ impl World {
 
     pub(crate) fn show(&mut self, id: &str, row: Value) {
         self.lake.insert(id.to_owned(), row);
+    }
+
+    /// Publishes a document that references others: the routing query shows it without dependencies.
+    pub(crate) fn refer(&mut self, id: &str, document_type: &str, slug: Option<&str>, to: &[&str]) {
+        let routes: Vec<(&str, &str)> = slug.iter().map(|slug| ("default", *slug)).collect();
+        self.publish(id, document_type, &routes, &[]);
+        let references: Vec<Value> = to.iter().map(|id| json!({"_ref": id})).collect();
+        let content = json!({
+            "_id": id, "_type": document_type, "_rev": self.lake[id]["_rev"], "content": references,
+        });
+        self.content.insert(id.to_owned(), content);
+    }
+
+    /// Shows a document in another revision than its row.
+    pub(crate) fn tear(&mut self, id: &str) {
+        self.content.get_mut(id).unwrap()["_rev"] = "another".into();
+    }
+
+    /// What the source answers.
+    pub(crate) fn answer(&self, query: &RoutingQuery) -> Value {
+        self.asked.borrow_mut().push((query.asks, query.ids.len()));
+        let rows: Vec<&Value> = query.ids.iter().filter_map(|id| self.lake.get(id)).collect();
+        let documents = query.ids.iter().filter_map(|id| self.content.get(id));
+        match query.asks {
+            Asks::Rows => json!(rows),
+            Asks::RowsAndDocuments => json!({"rows": rows, "documents": documents.collect::<Vec<_>>()}),
+            Asks::Documents => {
+                let types = query.params["types"].as_array().unwrap();
+                let named = !query.groq.contains('!');
+                let followed = documents.filter(|document| types.contains(&document["_type"]) == named);
+                json!(followed.collect::<Vec<_>>())
+            }
+        }
     }
 
     /// The present second of the lake.
@@ -132,12 +180,15 @@ impl World {
         )
         .await
         .unwrap();
-        let mut rows = Rows::default();
-        for query in self.config.queries(&held.documents("production")) {
-            let answer: Vec<&Value> = query.ids.iter().filter_map(|id| self.lake.get(id)).collect();
-            rows.read(&query.ids, &json!(answer), limits.maximum_dependencies);
+        let mut reading = Reading::new(&self.config, &held, "production");
+        while let Some(query) = reading.next_query() {
+            let answer = self.answer(&query);
+            reading.answer(&query, &answer);
         }
-        held.complete(&self.store, &rows, &deadline).await.unwrap();
+        let rows = reading.into_rows();
+        held.complete(&self.store, &self.config, &rows, &deadline)
+            .await
+            .unwrap();
         let changed = Changed {
             document,
             document_type: Some(document_type.to_owned()),
