@@ -11,7 +11,9 @@ ENVIRONMENT = {
     """.split(),
     "ConsumerFunction": """
         STAGE EVENTS_TABLE OUTBOX_TABLE ROUTES_TABLE TARGETS_SECRET_ARN SANITY_PROJECT_ID SANITY_DATASETS SANITY_API_URL
-        SANITY_API_VERSION STELLATE_URL STELLATE_SOFT_PURGE STOREFRONT_URL STOREFRONT_SECRET_IN STOREFRONT_BATCH_SIZE
+        SANITY_API_VERSION STELLATE_URL STELLATE_SOFT_PURGE STOREFRONT_URL STOREFRONT_ROUTE STOREFRONT_SECRET_IN
+        STOREFRONT_BATCH_SIZE STOREFRONT_BASE_PATH STOREFRONT_LOCALES STOREFRONT_TRAILING_SLASH STOREFRONT_ENCODE
+        STOREFRONT_HEADERS MORE_STOREFRONTS
         FENCE_BOUND_SECONDS FENCE_POLL_MILLISECONDS FENCE_TRUST_SECONDS FENCE_TIE_SECONDS RECHECK_SECONDS
         REPEAT_YOUNG_SECONDS REPEAT_OUTER_LAYERS DEFER_FIRST_SECONDS DEFER_MAX_SECONDS BREAKER_FAILURES BREAKER_OPEN_SECONDS READY_SHARDS
         OUTBOX_GRACE_SECONDS RETENTION_DAYS MESSAGE_GROUP LOCAL_TARGETS_SECRET
@@ -36,7 +38,9 @@ ENVIRONMENT = {
 PARAMETERS = """
     Stage AlarmEmail LogRetentionDays Architecture RetentionDays DeletionProtection SchedulesEnabled ThrottleRate
     ThrottleBurst DomainName CertificateArn SanityProjectId SanityDatasets SanityApiUrl SanityApiVersion StellateUrl
-    StellateSoftPurge StorefrontUrl StorefrontSecretIn StorefrontBatchSize MessageGroup QueueDelaySeconds ReadyShards
+    StellateSoftPurge StorefrontUrl StorefrontRoute StorefrontSecretIn StorefrontBatchSize StorefrontBasePath
+    StorefrontLocales StorefrontTrailingSlash StorefrontEncode StorefrontHeaders MoreStorefronts
+    MessageGroup QueueDelaySeconds ReadyShards
     OutboxGraceSeconds MaxAttempts FenceBoundSeconds FencePollMilliseconds FenceTrustSeconds FenceTieSeconds
     RecheckSeconds RepeatYoungSeconds RepeatOuterLayers DeferFirstSeconds DeferMaxSeconds BreakerFailures BreakerOpenSeconds
     SignatureMaxAgeSeconds RotationHours ConsumerMaxConcurrency PipeVersion ReconcileOverlapSeconds SweepHours
@@ -105,11 +109,9 @@ RIGHTS = {
             "dynamodb:ConditionCheckItem",
         },
         "${RoutesTable.Arn}": {
-            "dynamodb:GetItem",
             "dynamodb:BatchGetItem",
             "dynamodb:Query",
             "dynamodb:PutItem",
-            "dynamodb:UpdateItem",
             "dynamodb:DeleteItem",
             "dynamodb:ConditionCheckItem",
         },

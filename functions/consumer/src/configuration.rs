@@ -1,10 +1,14 @@
 //! The environment, read once and checked as a whole.
 
+mod storefronts;
+
 use std::time::Duration;
 
 use ledger::{fence::FenceTimes, identity::MessageGroup, record::Settings as LedgerSettings};
 use platform::{ConfigurationError, Environment, Secret};
-use purge::{BreakerConfig, SecretIn};
+use purge::BreakerConfig;
+
+pub use storefronts::StorefrontSettings;
 
 use crate::settings::Settings;
 
@@ -29,12 +33,8 @@ pub struct Configuration {
     pub stellate_url: Option<String>,
     /// Soft purge.
     pub stellate_soft: bool,
-    /// The storefront; none switches it off.
-    pub storefront_url: Option<String>,
-    /// Where the storefront expects its secret.
-    pub storefront_secret_in: SecretIn,
-    /// Slugs a request to the storefront.
-    pub storefront_batch_size: usize,
+    /// The storefronts; none switches the layer off.
+    pub storefronts: Vec<StorefrontSettings>,
     /// Times and bounds.
     pub settings: Settings,
 }
@@ -88,12 +88,7 @@ impl Configuration {
             sanity_api_version: env.text("SANITY_API_VERSION"),
             stellate_url: env.optional_url("STELLATE_URL"),
             stellate_soft: env.flag("STELLATE_SOFT_PURGE"),
-            storefront_url: env.optional_url("STOREFRONT_URL"),
-            storefront_secret_in: env.choice(
-                "STOREFRONT_SECRET_IN",
-                &[("header", SecretIn::Header), ("query", SecretIn::Query)],
-            ),
-            storefront_batch_size: env.number("STOREFRONT_BATCH_SIZE", 1..=1000),
+            storefronts: storefronts::read(&mut env),
             settings,
         };
         env.finish(configuration)

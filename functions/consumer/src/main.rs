@@ -12,7 +12,7 @@ use platform::{
     Deadline, Environment, FixedSecrets, Metrics, Secret, SecretCache, SecretOrigin, SecretsManager,
     SystemClock, secret_cache::DEFAULT_TTL,
 };
-use purge::{AnyTarget, SecretField, Stellate, StellateConfig, Storefront, StorefrontConfig, Targets};
+use purge::{AnyTarget, SecretField, Stellate, StellateConfig, Storefront, Targets};
 use routing::{config::RoutesConfig, store::dynamo::DynamoStore};
 use sanity::query::{Client, QueryConfig, Token, http_client};
 
@@ -25,10 +25,7 @@ async fn main() -> Result<(), Error> {
     let config = RoutesConfig::embedded()?;
     let aws = aws_config::load_from_env().await;
     let secrets = secrets(&configuration, &aws);
-    let source = Arc::new(SanitySource::new(
-        sanity_client(&configuration, secrets.clone())?,
-        config.groq(),
-    ));
+    let source = Arc::new(SanitySource::new(sanity_client(&configuration, secrets.clone())?));
     let targets = targets(&configuration, &config, secrets)?;
     targets.announce();
     let dynamo = aws_sdk_dynamodb::Client::new(&aws);
@@ -110,16 +107,13 @@ fn targets(configuration: &Configuration, config: &RoutesConfig, secrets: Secret
             SecretField::new(secrets.clone(), "stellate_token"),
         )?));
     }
-    if let Some(url) = &configuration.storefront_url {
-        let storefront = StorefrontConfig {
-            secret_in: configuration.storefront_secret_in,
-            batch_size: configuration.storefront_batch_size,
-            ..StorefrontConfig::new(url)
-        };
-        all.push(AnyTarget::new(Storefront::new(
-            storefront,
-            SecretField::new(secrets, "storefront_secret"),
-        )?));
+    for settings in &configuration.storefronts {
+        let field = |name: String| SecretField::new(secrets.clone(), name);
+        let mut storefront = Storefront::new(settings.config.clone(), field(settings.secret_field()))?;
+        for header in &settings.headers {
+            storefront = storefront.with_header(header, field(settings.header_field(header)))?;
+        }
+        all.push(AnyTarget::new(storefront));
     }
     Ok(Targets::new(all))
 }

@@ -56,7 +56,7 @@ pub struct History {
     /// Routes whose item had changed and was written.
     #[serde(default)]
     pub routes_written: u32,
-    /// The cascade reached its width and left dependants out.
+    /// The cascade reached a bound and left out what lies beyond.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub bound_hit: bool,
     /// By layer, innermost first.

@@ -36,13 +36,16 @@ impl TokenSource for Secret {
 #[derive(Debug)]
 pub struct SecretField<S> {
     cache: Arc<SecretCache<S>>,
-    field: &'static str,
+    field: String,
 }
 
 impl<S> SecretField<S> {
     /// The field `field`, e.g. `stellate_token`.
-    pub fn new(cache: Arc<SecretCache<S>>, field: &'static str) -> Self {
-        Self { cache, field }
+    pub fn new(cache: Arc<SecretCache<S>>, field: impl Into<String>) -> Self {
+        Self {
+            cache,
+            field: field.into(),
+        }
     }
 }
 
@@ -50,7 +53,7 @@ impl<S: SecretSource> TokenSource for SecretField<S> {
     fn current(&self) -> Answer<'_, Result<Secret, SecretError>> {
         Box::pin(async {
             let fields: BTreeMap<String, serde_json::Value> = self.cache.json().await?;
-            match fields.get(self.field) {
+            match fields.get(&self.field) {
                 Some(serde_json::Value::String(token)) => checked(token),
                 Some(serde_json::Value::Null) | None => Err(SecretError::Empty),
                 Some(_) => Err(SecretError::NotText),

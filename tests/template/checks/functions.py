@@ -99,6 +99,10 @@ def function_environment(template):
             for unknown in names_in(value) - known:
                 if not unknown.startswith("AWS::"):
                     yield f"{name}: {variable} refers to {unknown}, which is not declared"
+            parameter, _ = reference(value)
+            if parameter in template.parameters and variable in ENVIRONMENT.get(name, []):
+                if re.sub(r"(?<!^)(?=[A-Z])", "_", parameter).upper() != variable:
+                    yield f"{name}: {variable} is filled from the parameter {parameter}"
             if "Fn::If" in str(value):
                 yield f"{name}: {variable} has an Fn::If, which sam local does not resolve"
 

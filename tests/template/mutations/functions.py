@@ -41,6 +41,12 @@ MUTATIONS = {
         ("variable missing", f"{WEBHOOK}.{VARIABLES}.OUTBOX_TABLE", REMOVED),
         ("variable nobody reads", f"{CONSUMER}.{VARIABLES}.QUEUE_URL", {"Ref": "RevalidateQueue"}),
         ("variable from an undeclared parameter", f"{RELAY}.{VARIABLES}.MAX_ATTEMPTS", {"Ref": "Attempts"}),
+        ("rule of a path that nobody is told", f"{CONSUMER}.{VARIABLES}.STOREFRONT_LOCALES", REMOVED),
+        (
+            "variable from another parameter",
+            f"{CONSUMER}.{VARIABLES}.STOREFRONT_ENCODE",
+            {"Ref": "StorefrontTrailingSlash"},
+        ),
         (
             "variable with Fn::If",
             f"{WEBHOOK}.{VARIABLES}.MESSAGE_GROUP",

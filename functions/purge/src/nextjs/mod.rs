@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use ledger::plan::{Key, Layer};
 use platform::{Deadline, Secret};
-use reqwest::header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName};
+use reqwest::header::{AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, HOST, HeaderMap, HeaderName};
 use reqwest::{Client, RequestBuilder, Url};
 use serde_json::json;
 
@@ -23,7 +23,7 @@ use crate::Reason;
 use crate::drive::{Wire, drive};
 use crate::http::{self, ConfigurationProblem, sensitive};
 use crate::session::{Session, report};
-use crate::target::{PurgeReport, Target};
+use crate::target::{Outage, PurgeReport, Target};
 use crate::token::TokenSource;
 use crate::work::{Answer, Batch, Finished, Limits, Work};
 
@@ -58,8 +58,6 @@ pub struct StorefrontConfig {
     pub extra_requests: usize,
     /// From slug to path.
     pub paths: PathRules,
-    /// Sent along, e.g. `x-vercel-protection-bypass` for a protected deployment.
-    pub extra_headers: Vec<(String, Secret)>,
 }
 
 impl StorefrontConfig {
@@ -75,7 +73,6 @@ impl StorefrontConfig {
             request_timeout: Duration::from_secs(20),
             extra_requests: 64,
             paths: PathRules::default(),
-            extra_headers: Vec::new(),
         }
     }
 }
@@ -84,7 +81,7 @@ impl StorefrontConfig {
 pub struct Storefront {
     config: StorefrontConfig,
     endpoint: Url,
-    headers: HeaderMap,
+    headers: Vec<(HeaderName, Arc<dyn TokenSource>)>,
     secret: Arc<dyn TokenSource>,
     client: Client,
 }
@@ -101,7 +98,7 @@ impl Storefront {
     /// Checks the configuration.
     ///
     /// # Errors
-    /// The address is none, or an extra header cannot be sent.
+    /// The address is none.
     pub fn new(
         config: StorefrontConfig,
         secret: impl TokenSource + 'static,
@@ -109,24 +106,58 @@ impl Storefront {
         let mut endpoint = http::address(&config.base_url, "the address of the storefront")?;
         let base = endpoint.path().trim_end_matches('/').to_owned();
         endpoint.set_path(&format!("{base}/{}", config.route.trim_start_matches('/')));
-        let mut headers = HeaderMap::new();
-        for (name, value) in &config.extra_headers {
-            let problem = || ConfigurationProblem::Header(name.clone());
-            let parsed = HeaderName::from_bytes(name.as_bytes()).map_err(|_| problem())?;
-            headers.insert(parsed, sensitive(value.expose().trim()).ok_or_else(problem)?);
-        }
         Ok(Self {
             endpoint,
-            headers,
+            headers: Vec::new(),
             secret: Arc::new(secret),
             client: http::client()?,
             config,
         })
     }
 
-    fn request(&self, secret: &Secret) -> Option<RequestBuilder> {
+    /// Sends a header along, e.g. `x-vercel-protection-bypass` for a protected deployment. Its value is read anew for each
+    /// purge, as the secret is.
+    ///
+    /// # Errors
+    /// No header can have this name, or it is one that is sent anyway.
+    pub fn with_header(
+        mut self,
+        name: &str,
+        value: impl TokenSource + 'static,
+    ) -> Result<Self, ConfigurationProblem> {
+        let parsed = HeaderName::from_bytes(name.as_bytes()).ok();
+        let parsed =
+            parsed.filter(|name| ![AUTHORIZATION, CONTENT_TYPE, HOST, CONTENT_LENGTH].contains(name));
+        let parsed = parsed.ok_or_else(|| ConfigurationProblem::Header(name.to_owned()))?;
+        self.headers.push((parsed, Arc::new(value)));
+        Ok(self)
+    }
+
+    /// The values of the headers sent along.
+    async fn values(&self) -> Result<Vec<Secret>, Outage> {
+        let mut values = Vec::with_capacity(self.headers.len());
+        for (name, value) in &self.headers {
+            let value = value.current().await.map_err(|error| Outage {
+                retry_after: None,
+                what: Reason::new(format!("the value of header {name} cannot be read: {error}")),
+            })?;
+            values.push(value);
+        }
+        Ok(values)
+    }
+
+    async fn session<'a>(&'a self, values: &'a [Secret], deadline: Deadline) -> Result<Session<'a>, Outage> {
+        let limit = self.config.request_timeout;
+        let others = values.iter().collect();
+        Session::open(&*self.secret, others, &self.endpoint, limit, deadline).await
+    }
+
+    fn request(&self, secret: &Secret, values: &[Secret]) -> Option<RequestBuilder> {
         let mut endpoint = self.endpoint.clone();
-        let mut headers = self.headers.clone();
+        let mut headers = HeaderMap::new();
+        for ((name, _), value) in self.headers.iter().zip(values) {
+            headers.insert(name, sensitive(value.expose())?);
+        }
         match self.config.secret_in {
             SecretIn::Header => {
                 headers.insert(AUTHORIZATION, sensitive(&format!("Bearer {}", secret.expose()))?);
@@ -174,11 +205,15 @@ impl Target for Storefront {
             })
             .collect();
 
-        let others = self.config.extra_headers.iter().map(|(_, value)| value).collect();
-        let limit = self.config.request_timeout;
-        let (finished, calls) = match units.len() {
-            0 => (Finished::default(), 0),
-            count => match Session::open(&*self.secret, others, &self.endpoint, limit, deadline).await {
+        let values = if units.is_empty() {
+            Ok(vec![])
+        } else {
+            self.values().await
+        };
+        let (finished, calls) = match (units.len(), &values) {
+            (0, _) => (Finished::default(), 0),
+            (count, Err(outage)) => (Finished::out(count, outage.clone()), 0),
+            (count, Ok(values)) => match self.session(values, deadline).await {
                 Err(outage) => (Finished::out(count, outage), 0),
                 Ok(session) => {
                     let limits = Limits {
@@ -189,6 +224,7 @@ impl Target for Storefront {
                     let wire = Revalidations {
                         storefront: self,
                         session: &session,
+                        values,
                         paths: &units,
                     };
                     let finished =
@@ -204,6 +240,7 @@ impl Target for Storefront {
 struct Revalidations<'a> {
     storefront: &'a Storefront,
     session: &'a Session<'a>,
+    values: &'a [Secret],
     paths: &'a [String],
 }
 
@@ -218,7 +255,7 @@ impl Wire for Revalidations<'_> {
         let body = json!({ "slugs": paths }).to_string();
         let answer = self
             .session
-            .post(|secret| Some(self.storefront.request(secret)?.body(body.clone())))
+            .post(|secret| Some(self.storefront.request(secret, self.values)?.body(body.clone())))
             .await;
         match answer {
             Ok(body) => answer::read(&body, &paths, &|ours, theirs| self.session.quote(ours, theirs)),

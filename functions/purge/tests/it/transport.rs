@@ -202,10 +202,21 @@ async fn a_token_that_is_not_filled_in_is_an_outage_without_a_call() {
     assert_eq!((short(&report).as_str(), report.calls), ("fR", 0));
     assert_eq!(outage(&report), "the token cannot be read: the secret is empty");
     let report = broken.purge(&[slug("/a")], a_minute()).await;
-    assert_eq!(
-        outage(&report),
-        "the token has characters that a header cannot hold"
-    );
+    let characters = "the token has characters that a header cannot hold";
+    assert_eq!(outage(&report), characters);
+    // So is a header of a protected deployment: without it every page would be refused.
+    for (value, expected) in [
+        ("a\nb", characters),
+        (
+            "",
+            "the value of header x-bypass cannot be read: the secret is empty",
+        ),
+    ] {
+        let target = storefront(server.uri(), Secret::new("abc"));
+        let target = target.with_header("x-bypass", Secret::new(value)).unwrap();
+        let report = target.purge(&[slug("/a")], a_minute()).await;
+        assert_eq!((short(&report).as_str(), outage(&report)), ("f", expected));
+    }
     assert!(asked(&server).await.is_empty());
 }
 
@@ -221,10 +232,10 @@ async fn no_secret_is_ever_shown() {
     .await;
     let config = StorefrontConfig {
         secret_in: SecretIn::Query,
-        extra_headers: vec![("x-bypass".to_owned(), Secret::new("bypass-me"))],
         ..StorefrontConfig::new(server.uri())
     };
     let target = Storefront::new(config, Secret::new(secret)).unwrap();
+    let target = target.with_header("x-bypass", Secret::new("bypass-me")).unwrap();
     let report = target.purge(&[slug("/a")], a_minute()).await;
     let seen = format!("{target:?} {report:?}");
     assert_eq!(
