@@ -140,11 +140,13 @@ EXPECTED = {
     "batch-from-pipe": Batch(
         failed=(),
         applied=(content.MOKA_PUBLISHED, content.MOKA_RENAMED, content.ARTICLE),
+        # The kettles are what the product belongs to.
         purged=frozenset({
             ("Product", "product-moka"), ("Article", "article-brewing"), ("Routing", "/moka-express"),
             ("Routing", "/moka-pot-3-cups"), ("Routing", "/moka-pot"), ("Routing", "/how-to-brew"),
+            ("Category", "category-kettles"), ("Routing", "/kettles"),
         }),
-        revalidated=frozenset({"/moka-express", "/moka-pot-3-cups", "/moka-pot", "/how-to-brew"}),
+        revalidated=frozenset({"/moka-express", "/moka-pot-3-cups", "/moka-pot", "/how-to-brew", "/kettles"}),
         after=("publish", "projection", "whole-document"),
         metrics={"EventsApplied": 3},
     ),
@@ -180,9 +182,9 @@ EXPECTED = {
         applied=(content.MOKA_DELAYED,),
         purged=frozenset({
             ("Product", "product-moka"), ("Routing", "/moka-express"), ("Routing", "/moka-pot-3-cups"),
-            ("Routing", "/moka-pot"),
+            ("Routing", "/moka-pot"), ("Category", "category-kettles"), ("Routing", "/kettles"),
         }),
-        revalidated=frozenset({"/moka-express", "/moka-pot-3-cups", "/moka-pot"}),
+        revalidated=frozenset({"/moka-express", "/moka-pot-3-cups", "/moka-pot", "/kettles"}),
         after=("batch-from-pipe", "delayed"),
         metrics={"EventsLate": 1},
     ),
