@@ -7,8 +7,8 @@ use std::time::Duration;
 use ledger::{fence::FenceTimes, record::Settings as LedgerSettings};
 use platform::{ConfigurationError, Environment, SecretPlace};
 use purge::BreakerConfig;
-
 use sanity::query::Connection;
+
 pub use storefronts::StorefrontSettings;
 
 use crate::settings::Settings;
