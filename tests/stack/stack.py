@@ -233,9 +233,15 @@ class Stack:
         """One run of the relay, as its schedule starts it; answers what it returned."""
         return self.functions.invoke("RelayFunction", schedule_event())
 
-    def rebuild(self, reason: str = "the content was there before the stack") -> dict[str, Any]:
-        """Builds the routes of what is in the lake, as after a first deployment; answers how far the last run came."""
-        request = {"verb": "rebuild", "dry_run": False, "requester": "local stack", "reason": reason}
+    def rebuild(self, reason: str = "the content was there first", **options: Any) -> dict[str, Any]:
+        """Builds the routes of what is in the lake, as after a first deployment; answers what it has come to. `options`
+        are further fields of the operator's request."""
+        request = {
+            "verb": "rebuild",
+            "dry_run": False,
+            "requester": "local stack",
+            "reason": reason,
+        } | options
         while not (answer := self.functions.invoke("OperatorFunction", request))["done"]:
             pass
         return answer["progress"]

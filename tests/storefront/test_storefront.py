@@ -1,7 +1,10 @@
 """What a visitor sees of an edit: the old page until the pipeline ran, then the new one, and nothing else rebuilt."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 import requests
+from stack.content import slug
 from stack.shop_content import coffees, cups
 from stack.shop_content import shop as content
 from stack.waiting import wait_until
@@ -25,6 +28,11 @@ def sent(stack, edit):
     stack.editor.send(edit)
     stack.wait_state(edit, "applied", APPLIED_SECONDS)
     return edit
+
+
+def forwarded(stack, edit) -> bool:
+    """Whether the Pipe has sent an edit's message."""
+    return any(one["event_id"] == edit.event_id for one in stack.pipe.log("forwarded"))
 
 
 def graphql_title(stack, path):
@@ -124,20 +132,57 @@ def test_a_slug_with_spaces_and_letters_beyond_ascii(stack, shop, browser, folde
 
 
 @pytest.fixture
-def app_router_alone(stack, shop):
-    """Cascata calls the App Router's own revalidation route, below /journal."""
-    before = stack.functions.environment("ConsumerFunction")["STOREFRONT_URL"]
-    stack.functions.configure("ConsumerFunction", STOREFRONT_URL=f"{shop.url}/journal")
-    yield
-    stack.functions.configure("ConsumerFunction", STOREFRONT_URL=before)
+def configured(stack):
+    """Sets environment variables of the consumer for one test."""
+    before = stack.functions.environment("ConsumerFunction")
+    changed: dict[str, str] = {}
+
+    def configure(**variables: str) -> None:
+        changed.update({name: before[name] for name in variables})
+        stack.functions.configure("ConsumerFunction", **variables)
+
+    yield configure
+    stack.functions.configure("ConsumerFunction", **changed)
+
+
+@pytest.fixture
+def graphql(stack):
+    """The GraphQL server, well again after the test."""
+    yield stack.stellate
+    stack.stellate.recover()
+
+
+def test_what_a_render_under_way_stores_late_is_purged_once_more(stack, shop, browser, configured, graphql):
+    path = "/late"
+    stack.lake.put({"_id": "late", "_type": "page", "title": "Late", "slug": slug(path)})
+    stack.rebuild("a page that nobody has visited yet", ids=["late"])
+    configured(REPEAT_OUTER_LAYERS="true")
+    graphql.fail(match=f'"{path}"', hold_ms=-1)
+    with ThreadPoolExecutor(1) as pool:
+        visitor = pool.submit(shop.visit, path)
+        wait_until(lambda: graphql.log()[-1].get("held"), 20, "a visitor's render has read the old answer")
+        edit = stack.edit("late", title="Late, edited")
+        wait_until(lambda: forwarded(stack, edit), 20, "the Pipe forwards the edit")
+        # What comes after the edit's own message waits until the Pipe goes on: the second purge.
+        stack.pause_pipe()
+        stack.wait_state(edit, "applied", APPLIED_SECONDS)
+        graphql.release()
+        assert visitor.result() == {path: 200}
+    seen = browser.open(shop.address(path))
+    browser.keep("render-under-way-1-stored-after-the-purge")
+    assert seen.title == "Late", "the visitor's render was stored last"
+    stack.resume_pipe()
+    wait_until(lambda: browser.open(shop.address(path)).title == "Late, edited", 30, "the page is fresh")
+    browser.keep("render-under-way-2-purged-again")
 
 
 @pytest.mark.parametrize(
     "path", ["/journal/grinding", "/journal/print/grinding"], ids=["its-page", "by-tag-only"]
 )
 def test_the_app_router_expires_its_tags_and_renders_at_the_next_visit(
-    stack, shop, browser, app_router_alone, path
+    stack, shop, browser, configured, path
 ):
+    configured(STOREFRONT_URL=f"{shop.url}/journal")
     old = browser.open(shop.address(path))
     edit = stack.edit("grinding", title=f"{old.title}, by tag", send=False)
     assert browser.open(shop.address(path)) == old

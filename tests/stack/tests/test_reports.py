@@ -13,7 +13,9 @@ SOURCES = [
     if "target" not in path.parts and "node_modules" not in path.parts
 ]
 TEXT = "\n".join(path.read_text(encoding="utf-8") for path in SOURCES)
-TESTS = set(re.findall(r"\b(?:fn|def) ([a-z][a-z0-9_]+)\(", TEXT)) | set(re.findall(r"^ +(law_[a-z0-9_]+),$", TEXT, re.M))
+TESTS = set(re.findall(r"\b(?:fn|def) ([a-z][a-z0-9_]+)\(", TEXT)) | set(
+    re.findall(r"^ +(law_[a-z0-9_]+),$", TEXT, re.M)
+)
 
 
 def test_every_test_named_exists():
