@@ -5,7 +5,7 @@ use ledger::{
     record::rfc3339,
     store::{Documents, Recorder, Written, jobs::Bookmarks},
 };
-use platform::{Clock, Deadline};
+use platform::{Clock, Deadline, fault_point};
 use serde::{Deserialize, Serialize};
 use time::{OffsetDateTime, format_description::well_known::Rfc3339};
 
@@ -102,6 +102,7 @@ where
                 .source
                 .changed(dataset, &after, self.settings.page_size, deadline)
                 .await?;
+            fault_point!("reconcile.changes-read");
             done.seen += shown.len() as u64;
             done.entered += self.enter_all(dataset, &shown, deadline).await?;
             let latest = self.clock.now().unix_timestamp() + FUTURE_SECONDS;
@@ -123,6 +124,7 @@ where
                     tracing::info!(dataset, "another run of reconcile is under way");
                     return Ok(done);
                 }
+                fault_point!("reconcile.watermark-moved");
                 version += 1;
             }
             if done.complete {

@@ -8,7 +8,7 @@ use ledger::{
     record::{Decision, NewEvent},
     store::{Documents, LedgerError, Recorded, Recorder},
 };
-use platform::{Clock, Deadline};
+use platform::{Clock, Deadline, fault_point};
 use routing::{RoutesConfig, TypePolicy};
 
 use crate::{run::Reconcile, source::Shown};
@@ -96,6 +96,7 @@ where
     ) -> Result<bool, LedgerError> {
         let event = NewEvent::observed(observation, decision, self.clock.now(), &self.settings.ledger);
         let new = self.ledger.record(&event, deadline).await? == Recorded::New;
+        fault_point!("reconcile.entered");
         if new {
             self.metrics.count("EventsReconciled", 1);
             tracing::warn!(

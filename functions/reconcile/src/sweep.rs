@@ -16,7 +16,7 @@ use ledger::{
     },
     wake::Sleeper,
 };
-use platform::{Clock, Deadline};
+use platform::{Clock, Deadline, fault_point};
 use routing::store::walk::{Known, KnownAs, RouteWalk};
 use serde::{Deserialize, Serialize};
 
@@ -150,6 +150,7 @@ where
                 .known(mark.next.as_deref(), self.settings.sweep_items, &deadline)
                 .await?;
             self.compare_all(page.documents, &mut done, deadline).await?;
+            fault_point!("reconcile.page-swept");
             mark.under_way = page.next.is_some();
             mark.next = page.next;
             let text = serde_json::to_string(&mark).map_err(|_| ReconcileError::Bookmark(JOB.to_owned()))?;
@@ -157,6 +158,7 @@ where
                 tracing::info!("another run of reconcile sweeps");
                 break;
             }
+            fault_point!("reconcile.sweep-noted");
             version += 1;
             if !mark.under_way {
                 done.complete = true;
@@ -303,6 +305,8 @@ where
             seen: state.head.seen.clone(),
             ..sleeper.wake(kind, &suffix, Origin::Reconcile, now, &self.settings.ledger)
         };
-        Ok(self.ledger.wake(&wake).await? == Written::Done)
+        let woken = self.ledger.wake(&wake).await? == Written::Done;
+        fault_point!("reconcile.woken");
+        Ok(woken)
     }
 }

@@ -10,7 +10,7 @@ use ledger::{
     resend::{self, Claim, Resend, ResendLimits},
     store::{LedgerError, Mark, Outbox, Written},
 };
-use platform::{Clock, Deadline, Metrics};
+use platform::{Clock, Deadline, Metrics, fault_point};
 
 /// The queue takes at most this many messages in a call.
 pub const QUEUE_BATCH: usize = 10;
@@ -200,6 +200,7 @@ impl<O: Outbox, Q: Queue, P: Pipe, C: Clock> Relay<O, Q, P, C> {
                     expires_at: now + RETENTION_SECONDS,
                 };
                 if self.outbox.settle(&item, &mark).await? == Written::Done {
+                    fault_point!("relay.settled");
                     summary.settled += 1;
                 }
             }
@@ -219,6 +220,7 @@ impl<O: Outbox, Q: Queue, P: Pipe, C: Clock> Relay<O, Q, P, C> {
                     summary.left += 1;
                     return Ok(None);
                 }
+                fault_point!("relay.claimed");
                 let message = Message::new(&item.event_id, &item.pk, &item.sk);
                 let outgoing = Outgoing {
                     body: serde_json::to_string(&message)
@@ -238,6 +240,7 @@ impl<O: Outbox, Q: Queue, P: Pipe, C: Clock> Relay<O, Q, P, C> {
         }
         let outgoing: Vec<Outgoing> = claimed.iter().map(|(_, _, outgoing)| outgoing.clone()).collect();
         let mut answers = self.queue.send(&outgoing).await;
+        fault_point!("relay.sent");
         answers.resize(outgoing.len(), Some("no answer for this entry".to_owned()));
         for ((item, claim, _), answer) in claimed.iter().zip(answers) {
             let Some(refusal) = answer else {
@@ -250,6 +253,7 @@ impl<O: Outbox, Q: Queue, P: Pipe, C: Clock> Relay<O, Q, P, C> {
             if let Err(error) = self.outbox.unclaim(item, claim, next).await {
                 tracing::warn!(sort_key = item.sk, %error, "the claim stays; the item is looked at after its grace");
             }
+            fault_point!("relay.unclaimed");
         }
     }
 }

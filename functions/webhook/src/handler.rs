@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use ledger::record::{Decision, NewEvent, Settings};
 use ledger::store::{Recorded, Recorder};
-use platform::{Clock, Deadline, Metrics, SecretCache, SecretSource};
+use platform::{Clock, Deadline, Metrics, SecretCache, SecretSource, fault_point};
 use routing::RoutesConfig;
 use sanity::delivery::Delivery;
 use sanity::signature;
@@ -78,7 +78,9 @@ impl<R: Recorder, S: SecretSource, C: Clock> Handler<R, S, C> {
             &self.settings,
             trace_parent(&headers, xray),
         );
+        fault_point!("webhook.verified");
         let recorded = self.record(&event, deadline).await?;
+        fault_point!("webhook.recorded");
         let event_id = event.event_id();
         tracing::info!(
             event_id,

@@ -6,9 +6,9 @@ use ledger::{
     item::{OutboxItem, Seen},
     plan::{Entry, Plan, PlanEntry, merge_into_chunks},
     record::{milliseconds, rfc3339},
-    store::{Breakers, Documents, Written},
+    store::{Breakers, Documents, LedgerError, Written},
 };
-use platform::{Clock, Deadline};
+use platform::{Clock, Deadline, fault_point};
 use routing::{
     affected::{Affected, affected},
     cascade::{BoundHit, Cascade, Changed, cascade},
@@ -187,12 +187,14 @@ where
         let limits = self.config.limits();
         let only = std::slice::from_ref(&changed.document);
         let mut held = affected(&*self.routes, only, limits.maximum_width, &deadline).await?;
+        fault_point!("consumer.routes-read");
         let dataset = &changed.document.dataset;
         let begun = milliseconds(self.clock.now());
         let mut rows = Rows::default();
         for query in self.config.queries(&held.documents(dataset)) {
             let answer = self.source.rows(dataset, &query, deadline).await?;
             rows.read(&query.ids, &answer, limits.maximum_dependencies);
+            fault_point!("consumer.rows-read");
         }
         let own = rows
             .get(&changed.document.document_id)
@@ -269,11 +271,13 @@ where
     /// Stores the plan, united with what was held, while the head is at the version read.
     pub(super) async fn store_plan(&self, round: &mut Round<'_>, plan: &Plan) -> Result<Chunks, Stop> {
         let entries: Vec<&PlanEntry> = plan.entries().collect();
-        let chunks = merge_into_chunks(entries, &round.state.chunks);
+        let chunks = merge_into_chunks(entries, &round.state.chunks).map_err(LedgerError::from)?;
         let version = round.head().version;
+        fault_point!("consumer.plan-made");
         if self.ledger.put_plan(round.document_key, version, &chunks).await? == Written::Moved {
             return Err(Stop::Again);
         }
+        fault_point!("consumer.plan-stored");
         round.history.planned_at = Some(rfc3339(self.clock.now()));
         tracing::info!(
             document_key = round.document_key,
@@ -300,6 +304,7 @@ where
                 Outcome::Unchanged => {}
                 Outcome::Conflict => return Ok(false),
             }
+            fault_point!("consumer.route-written");
         }
         Ok(true)
     }

@@ -8,7 +8,7 @@ use ledger::{
     resend::defer_seconds,
     store::{Breakers, Deferral, Documents, Written},
 };
-use platform::Clock;
+use platform::{Clock, fault_point};
 use routing::store::RouteStore;
 
 use super::{Consumer, Failure, Round, fence::Fenced};
@@ -81,7 +81,9 @@ where
             error: why.to_owned(),
             at: rfc3339(now),
         };
+        fault_point!("consumer.putting-off");
         if self.ledger.defer(item, &deferral).await? == Written::Done {
+            fault_point!("consumer.put-off");
             self.metrics.count("Deferred", 1);
             tracing::warn!(
                 document_key = item.pk,

@@ -10,7 +10,7 @@ use ledger::{
     record::{milliseconds, rfc3339},
     store::{Advance, Breakers, Documents, LedgerError, Mark, Written},
 };
-use platform::Clock;
+use platform::{Clock, fault_point};
 use routing::store::RouteStore;
 
 use super::{Consumer, Failure, Round, Stop, fence::Fenced, purging::Purged};
@@ -59,6 +59,7 @@ where
         if self.ledger.advance(&advance).await? == Written::Moved {
             return Err(Stop::Again);
         }
+        fault_point!("consumer.head-moved");
         self.mark_all(marks).await?;
         self.set_aside(round).await?;
         Ok(())
@@ -180,7 +181,11 @@ where
 
     async fn mark_all(&self, marks: Vec<(OutboxItem, Mark)>) -> Result<(), LedgerError> {
         let mut written = stream::iter(marks)
-            .map(|(item, mark)| async move { (item.kind, self.ledger.mark(&item, &mark).await) })
+            .map(|(item, mark)| async move {
+                let written = self.ledger.mark(&item, &mark).await;
+                fault_point!("consumer.marked");
+                (item.kind, written)
+            })
             .buffer_unordered(MARKS_AT_ONCE);
         let mut applied = 0;
         let mut failed = None;

@@ -21,7 +21,7 @@ use ledger::{
     record::{milliseconds, rfc3339},
     store::{Breakers, DocumentState, Documents, LedgerError},
 };
-use platform::{Clock, Deadline, Metrics};
+use platform::{Clock, Deadline, Metrics, fault_point};
 use purge::Targets;
 use routing::{config::RoutesConfig, store::RouteStore};
 
@@ -178,6 +178,7 @@ where
     ) -> Result<Answer, Failure> {
         for _ in 0..ROUNDS {
             let mut round = self.begin(document_key, named, deadline).await?;
+            fault_point!("consumer.read");
             let unknown = self.unknown(&round).await?;
             match self.round(&mut round).await {
                 Ok(woken) => return Ok(Answer { woken, unknown }),
@@ -251,6 +252,7 @@ where
             return Err(Failure::Unusable("an open item names no document".to_owned()).into());
         }
         let fenced = self.fence(round).await?;
+        fault_point!("consumer.fenced");
         if let Fenced::Unchanged = fenced {
             self.settle_rechecks(round).await?;
             return Ok(Woken::Done);
@@ -268,7 +270,9 @@ where
         } else {
             self.cascade(round, &fenced, plan).await?
         };
+        fault_point!("consumer.cascaded");
         let purged = self.purge(round, cascaded).await?;
+        fault_point!("consumer.purged");
         self.finish(round, &fenced, purged).await?;
         self.put_off_the_unfenced(round, &fenced).await?;
         self.put_off_the_waiting(round).await?;

@@ -8,7 +8,7 @@ use ledger::{
     record::rfc3339,
     store::{Breakers, Documents, LedgerError, Written},
 };
-use platform::Clock;
+use platform::{Clock, fault_point};
 use purge::{AnyTarget, KeyOutcome, Permit, PurgeReport, Target, Transition, breaker, merge, order};
 use routing::store::RouteStore;
 
@@ -143,7 +143,9 @@ where
                 }
                 let mut reports = Vec::new();
                 for target in self.targets.in_layer(*layer) {
+                    fault_point!("consumer.purge-due.{layer:?}");
                     let report = self.call(target, keys, round).await?;
+                    fault_point!("consumer.purge-sent.{layer:?}");
                     if let Some(outage) = &report.outage {
                         why.push(format!("{} is out: {}", target.name(), outage.what.as_str()));
                         retry_after = retry_after.max(outage.retry_after);
@@ -263,6 +265,7 @@ where
             if self.ledger.confirm(round.document_key, &next).await? == Written::Moved {
                 return Err(Stop::Again);
             }
+            fault_point!("consumer.purge-confirmed.{layer:?}");
             *chunk = next;
         }
         Ok(())

@@ -3,6 +3,7 @@
 
 #![allow(dead_code, reason = "each test binary uses a part of it")]
 
+pub mod clock;
 pub mod source;
 pub mod target;
 
@@ -15,6 +16,7 @@ use std::{
     time::Duration,
 };
 
+pub use clock::SharedClock;
 use consumer::{
     document::{Answer, Consumer, Failure},
     settings::Settings,
@@ -25,37 +27,26 @@ use ledger::{
     item::{OutboxItem, State, Status},
     plan::{Key, Layer},
     record::{Decision, NewEvent, Settings as LedgerSettings},
-    store::{Outbox, Recorder, memory::MemoryLedger},
+    store::{Breakers, Documents, Outbox, Recorder, memory::MemoryLedger},
 };
 use platform::{Clock, Deadline, Metrics};
 use purge::{AnyTarget, Targets};
-use routing::{config::RoutesConfig, store::memory::MemoryStore};
+use routing::{
+    config::RoutesConfig,
+    store::{RouteStore, memory::MemoryStore},
+};
 use sanity::{delivery::Delivery, signature::SignedAt};
 use source::Lake;
 use target::{Asked, FakeTarget, Held};
-use time::OffsetDateTime;
 
 pub const START: i64 = 1_900_000_000;
 
-/// A clock that many share and that moves with tokio's paused time.
-#[derive(Debug, Clone)]
-pub struct SharedClock {
-    start: OffsetDateTime,
-    origin: tokio::time::Instant,
-}
+pub type TestConsumer<L, R> = Consumer<L, R, Lake, SharedClock>;
 
-impl Clock for SharedClock {
-    fn now(&self) -> OffsetDateTime {
-        self.start + self.origin.elapsed()
-    }
-}
-
-pub type TestConsumer = Consumer<MemoryLedger, MemoryStore, Lake, SharedClock>;
-
-pub struct World {
-    pub consumer: Arc<TestConsumer>,
-    pub ledger: Arc<MemoryLedger>,
-    pub routes: Arc<MemoryStore>,
+pub struct World<L = MemoryLedger, R = MemoryStore> {
+    pub consumer: Arc<TestConsumer<L, R>>,
+    pub ledger: Arc<L>,
+    pub routes: Arc<R>,
     pub lake: Arc<Lake>,
     pub stellate: Arc<FakeTarget>,
     pub storefront: Arc<FakeTarget>,
@@ -94,14 +85,51 @@ impl World {
     }
 
     fn made(change: impl FnOnce(&mut Settings), config: RoutesConfig) -> Self {
-        let clock = SharedClock {
-            start: OffsetDateTime::from_unix_timestamp(START).unwrap(),
-            origin: tokio::time::Instant::now(),
-        };
+        let (ledger, routes) = (Arc::new(MemoryLedger::new()), Arc::new(MemoryStore::default()));
+        Self::build(ledger, routes, SharedClock::of_tokio(), change, config)
+    }
+
+    pub fn item(&self, item: &OutboxItem) -> OutboxItem {
+        let held = self
+            .ledger
+            .all_items()
+            .into_iter()
+            .find(|held| held.sk == item.sk && held.pk == item.pk);
+        held.expect("the item")
+    }
+
+    pub fn assert_applied(&self, items: &[&OutboxItem]) {
+        for item in items {
+            let held = self.item(item);
+            assert_eq!(
+                (held.state, held.status),
+                (State::Applied, Some(Status::Sent)),
+                "{held:?}"
+            );
+        }
+    }
+}
+
+impl<L, R> World<L, R>
+where
+    L: Documents + Breakers + Recorder + Outbox,
+    R: RouteStore,
+{
+    /// A world on these stores, with a clock that moves by hand.
+    pub fn on(ledger: Arc<L>, routes: Arc<R>) -> Self {
+        let config = RoutesConfig::embedded().unwrap();
+        Self::build(ledger, routes, SharedClock::standing(), |_| {}, config)
+    }
+
+    fn build(
+        ledger: Arc<L>,
+        routes: Arc<R>,
+        clock: SharedClock,
+        change: impl FnOnce(&mut Settings),
+        config: RoutesConfig,
+    ) -> Self {
         let asked = Arc::new(Asked::default());
         let lake = Arc::new(Lake::new(clock.clone()));
-        let ledger = Arc::new(MemoryLedger::new());
-        let routes = Arc::new(MemoryStore::default());
         let stellate = Arc::new(FakeTarget::new("stellate", Layer::GraphqlCdn, asked.clone()));
         let storefront = Arc::new(FakeTarget::new("storefront", Layer::Storefront, asked.clone()));
         let mut settings = Settings {
@@ -176,7 +204,7 @@ impl World {
             };
             let next = due.iter().map(|(_, _, next)| *next).min().unwrap();
             let wait = (next - self.clock.now().unix_timestamp()).max(0);
-            tokio::time::advance(Duration::from_secs(wait.unsigned_abs())).await;
+            self.clock.skip(Duration::from_secs(wait.unsigned_abs()));
             let deadline = Deadline::after(Duration::from_secs(60));
             let _ = self.consumer.wake(&pk, &[sk], deadline).await;
         }
@@ -184,26 +212,6 @@ impl World {
             "still READY: {:?}",
             self.ledger.due("READY#0", i64::MAX, None).await.unwrap().keys
         );
-    }
-
-    pub fn item(&self, item: &OutboxItem) -> OutboxItem {
-        let held = self
-            .ledger
-            .all_items()
-            .into_iter()
-            .find(|held| held.sk == item.sk && held.pk == item.pk);
-        held.expect("the item")
-    }
-
-    pub fn assert_applied(&self, items: &[&OutboxItem]) {
-        for item in items {
-            let held = self.item(item);
-            assert_eq!(
-                (held.state, held.status),
-                (State::Applied, Some(Status::Sent)),
-                "{held:?}"
-            );
-        }
     }
 
     /// The slugs a layer was asked to purge, in order, since the last call.

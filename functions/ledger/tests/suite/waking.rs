@@ -67,7 +67,7 @@ pub async fn law_5_a_read_shows_the_head_the_open_items_and_the_plan(ledger: &(i
     let before = ledger.read(&newest.pk, &newest.sk).await.unwrap();
     assert_eq!(before.items.len(), 3, "without a head everything may be open");
     assert_eq!(before.head, Head::default());
-    let chunks = merge_into_chunks(plan(3).entries(), &[]);
+    let chunks = merge_into_chunks(plan(3).entries(), &[]).unwrap();
     assert_eq!(
         ledger.put_plan(&newest.pk, 0, &chunks).await.unwrap(),
         Written::Done
@@ -99,7 +99,7 @@ pub async fn law_8_a_plan_is_stored_only_while_the_head_is_at_the_version_read(
     ledger: &(impl Recorder + Documents),
 ) {
     let item = event("page-1", "r1", 100).item;
-    let first = merge_into_chunks(plan(3).entries(), &[]);
+    let first = merge_into_chunks(plan(3).entries(), &[]).unwrap();
     assert_eq!(
         ledger.put_plan(&item.pk, 1, &first).await.unwrap(),
         Written::Moved,
@@ -111,7 +111,7 @@ pub async fn law_8_a_plan_is_stored_only_while_the_head_is_at_the_version_read(
         Written::Moved,
         "the chunk is there"
     );
-    let second = merge_into_chunks(plan(4).entries(), &first);
+    let second = merge_into_chunks(plan(4).entries(), &first).unwrap();
     assert_eq!(
         ledger.advance(&advance(&item, 0, first.clone())).await.unwrap(),
         Written::Done
@@ -121,7 +121,7 @@ pub async fn law_8_a_plan_is_stored_only_while_the_head_is_at_the_version_read(
         Written::Moved,
         "the head moved"
     );
-    let anew = merge_into_chunks(plan(4).entries(), &[]);
+    let anew = merge_into_chunks(plan(4).entries(), &[]).unwrap();
     assert_eq!(ledger.put_plan(&item.pk, 1, &anew).await.unwrap(), Written::Done);
     assert_eq!(
         ledger.read(&item.pk, &item.sk).await.unwrap().plan().unwrap(),
@@ -132,7 +132,7 @@ pub async fn law_8_a_plan_is_stored_only_while_the_head_is_at_the_version_read(
 pub async fn law_8_a_plan_of_many_chunks_reads_back_whole(ledger: &(impl Recorder + Documents)) {
     let item = event("page-1", "r1", 100).item;
     let large = plan(14_500);
-    let chunks = merge_into_chunks(large.entries(), &[]);
+    let chunks = merge_into_chunks(large.entries(), &[]).unwrap();
     assert!(chunks.len() > 12, "more than one transaction: {}", chunks.len());
     assert_eq!(
         ledger.put_plan(&item.pk, 0, &chunks).await.unwrap(),
@@ -150,7 +150,7 @@ pub async fn law_8_a_plan_of_many_chunks_reads_back_whole(ledger: &(impl Recorde
 
 pub async fn law_10_a_chunk_is_confirmed_over_the_version_read(ledger: &(impl Recorder + Documents)) {
     let item = event("page-1", "r1", 100).item;
-    let first = merge_into_chunks(plan(3).entries(), &[]);
+    let first = merge_into_chunks(plan(3).entries(), &[]).unwrap();
     assert_eq!(
         ledger.confirm(&item.pk, &first[0]).await.unwrap(),
         Written::Moved,
@@ -170,7 +170,7 @@ pub async fn law_12_the_head_advances_in_one_step_with_its_wakes_and_without_the
 ) {
     let event = event("page-1", "r1", 100);
     ledger.record(&event, soon()).await.unwrap();
-    let chunks = merge_into_chunks(plan(3).entries(), &[]);
+    let chunks = merge_into_chunks(plan(3).entries(), &[]).unwrap();
     ledger.put_plan(&event.item.pk, 0, &chunks).await.unwrap();
     let stale = vec![PlanChunk {
         version: 9,

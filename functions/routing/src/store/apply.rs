@@ -2,7 +2,7 @@
 
 use std::future::Future;
 
-use platform::Deadline;
+use platform::{Deadline, fault_point};
 
 use super::actions::{Action, Transactions};
 use super::{Outcome, StoreError};
@@ -43,12 +43,14 @@ pub(crate) async fn apply(
             outcome = Outcome::Unchanged;
             break;
         }
+        fault_point!("routing.step-made");
     }
     for step in &steps.after {
         if store.transact(step, deadline).await? != Verdict::Done {
             // A newer writer has the route; what it does not want, it cannot know of. `affected` passes such edges by.
             break;
         }
+        fault_point!("routing.step-cleared");
     }
     Ok(outcome)
 }

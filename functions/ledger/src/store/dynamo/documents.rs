@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use aws_sdk_dynamodb::types::{ConditionCheck, Delete, TransactWriteItem};
-use platform::Deadline;
+use platform::{Deadline, fault_point};
 
 use super::{
     DynamoLedger, Item, create,
@@ -21,7 +21,7 @@ use crate::{
 /// A transaction of the consumer may be retried this long; the visibility timeout leaves room for it.
 const RETRY: Duration = Duration::from_secs(5);
 /// Chunks written in one transaction: 12 of at most 200 KB stay below DynamoDB's 4 MB.
-const CHUNKS_A_TRANSACTION: usize = 12;
+pub(super) const CHUNKS_A_TRANSACTION: usize = 12;
 
 impl DynamoLedger {
     pub(super) async fn transact(&self, writes: Vec<TransactWriteItem>) -> Result<Written, LedgerError> {
@@ -127,7 +127,7 @@ impl Documents for DynamoLedger {
         let mut sorted: Vec<&PlanChunk> = chunks.iter().collect();
         // Chunk 0 carries the mark of completeness, so it is in the last transaction.
         sorted.sort_by_key(|chunk| std::cmp::Reverse(chunk.number));
-        for group in sorted.chunks(CHUNKS_A_TRANSACTION) {
+        for group in sorted.chunks(self.chunks_a_transaction) {
             let mut writes = vec![self.head_is_at(document_key, head_version)?];
             for chunk in group {
                 let item = keyed(document_key, &PlanChunk::sort_key(chunk.number), chunk)?;
@@ -137,6 +137,7 @@ impl Documents for DynamoLedger {
             if self.transact(writes).await? == Written::Moved {
                 return Ok(Written::Moved);
             }
+            fault_point!("ledger.plan-part-stored");
         }
         Ok(Written::Done)
     }

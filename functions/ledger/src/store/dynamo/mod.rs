@@ -32,6 +32,7 @@ pub struct DynamoLedger {
     client: Client,
     events: String,
     outbox: String,
+    chunks_a_transaction: usize,
 }
 
 impl DynamoLedger {
@@ -41,7 +42,15 @@ impl DynamoLedger {
             client,
             events: events.into(),
             outbox: outbox.into(),
+            chunks_a_transaction: documents::CHUNKS_A_TRANSACTION,
         }
+    }
+
+    /// The same ledger with transactions of at most this many chunks, to see a plan that does not fit in one.
+    #[must_use]
+    pub fn with_chunks_a_transaction(mut self, chunks: usize) -> Self {
+        self.chunks_a_transaction = chunks.max(1);
+        self
     }
 }
 

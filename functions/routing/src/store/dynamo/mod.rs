@@ -6,6 +6,7 @@
 
 mod items;
 mod retry;
+mod table;
 mod walk;
 
 use std::collections::{BTreeSet, HashMap};
@@ -20,6 +21,7 @@ use time::OffsetDateTime;
 
 use self::items::{Item, Key};
 use self::retry::{Attempt, Retry, busy_code, classify};
+pub use self::table::create_table;
 use super::actions::{Action, TRANSACTION_SIZE};
 use super::apply::{Transact, Verdict, apply};
 use super::{Dependants, Outcome, Pointer, RouteStore, StoreError};
