@@ -9,7 +9,7 @@ export SAM_CLI_TELEMETRY := 0
 export PYTHONDONTWRITEBYTECODE := 1
 STACK := .local/venv-stack/bin/python
 
-.PHONY: help setup build run demo test test-fast test-template test-local-invoke test-end-to-end test-storefront bench clean
+.PHONY: help setup build run demo test test-fast test-template test-local-invoke test-end-to-end test-storefront bench-cascade clean
 
 help: ## what there is
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 22
@@ -43,6 +43,9 @@ test-end-to-end: build ## the deployed stack
 
 test-storefront: build ## what a visitor of a real Next.js storefront sees of an edit, in Chromium
 	@tests/run.sh storefront
+
+bench-cascade: setup ## what a cascade costs with 1,000, 10,000 and 100,000 routes (SIZES=1000,10000 for others)
+	@$(STACK) tests/stack emulator cargo run --quiet -p benchmarks --bin bench-cascade
 
 clean: ## removes what builds and tests have made, but not the tools
 	@rm -rf .aws-sam target .local/stack .local/storefront .local/local-invoke .local/engine
