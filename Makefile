@@ -9,7 +9,7 @@ export SAM_CLI_TELEMETRY := 0
 export PYTHONDONTWRITEBYTECODE := 1
 STACK := .local/venv-stack/bin/python
 
-.PHONY: help setup build run demo test test-fast test-template test-local-invoke test-end-to-end test-storefront rig bench clean
+.PHONY: help setup build run demo test test-fast test-template test-local-invoke test-end-to-end test-storefront rig bench-cascade clean
 
 help: ## what there is
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 22
@@ -47,6 +47,9 @@ test-storefront: build ## what a visitor of a real Next.js storefront sees of an
 rig: setup ## histories, kills, load, fuzz: a table; HISTORIES= KILLS= SENDERS= FUZZ_SECONDS= pick one and its size
 	@HISTORIES="$(HISTORIES)" KILLS="$(KILLS)" SENDERS="$(SENDERS)" EVENTS="$(EVENTS)" FUZZ_SECONDS="$(FUZZ_SECONDS)" \
 		SEED="$(SEED)" $(STACK) tests/rig
+
+bench-cascade: setup ## what a cascade costs with 1,000, 10,000 and 100,000 routes (SIZES=1000,10000 for others)
+	@$(STACK) tests/stack emulator cargo run --quiet -p benchmarks --bin bench-cascade
 
 clean: ## removes what builds and tests have made, but not the tools
 	@rm -rf .aws-sam target .local/stack .local/storefront .local/local-invoke .local/engine .local/rig

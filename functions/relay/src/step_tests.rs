@@ -4,7 +4,7 @@ use ledger::{
     item::{Class, Kind, Origin, State, Status},
     store::{Documents, memory::MemoryLedger},
 };
-use platform::ManualClock;
+use platform::{ManualClock, fault::watched};
 use time::OffsetDateTime;
 
 use super::*;
@@ -212,6 +212,39 @@ async fn law_15_the_state_of_the_pipe_is_a_metric_and_not_knowing_it_is_a_fault(
         match collected.get("PipeRunning") {
             Some(values) => assert_eq!(values, &[value]),
             None => assert!(value.is_nan(), "missing only where the state is not known"),
+        }
+    }
+}
+
+/// Claimed and not sent, sent and not noted: an item waits for its grace, and is sent then.
+#[tokio::test]
+async fn law_12_a_relay_killed_at_any_step_leaves_nothing_unsent() {
+    let items: Vec<OutboxItem> = (0..12).map(|number| item(&format!("page-{number}"))).collect();
+    let due = || {
+        let relay = relay();
+        for item in &items {
+            relay.outbox.put_item(item.clone());
+        }
+        relay.clock.advance(Duration::from_secs(1500));
+        relay
+    };
+    let whole = watched(step(&due()), None).await.reached;
+    assert!(whole.contains(&"relay.claimed".to_owned()) && whole.contains(&"relay.sent".to_owned()));
+    for (place, point) in whole.iter().enumerate() {
+        let relay = due();
+        assert!(watched(step(&relay), Some(place)).await.end.is_none());
+        step(&relay).await;
+        relay.clock.advance(Duration::from_secs(1500));
+        step(&relay).await;
+        let sent = relay.queue.sent.lock().unwrap().clone();
+        let ids: std::collections::BTreeSet<&str> =
+            sent.iter().map(|it| it.deduplication_id.as_str()).collect();
+        assert_eq!(ids.len(), sent.len(), "{point}: each send has an id of its own");
+        for item in &items {
+            let read = |outgoing: &Outgoing| Message::read(&outgoing.body).unwrap().sort_key == item.sk;
+            assert!(sent.iter().any(read), "{point}: {} was not sent", item.sk);
+            let held = held(&relay, item).await;
+            assert_eq!(held.status, Some(Status::Ready), "{point}");
         }
     }
 }

@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use crate::support::*;
-use platform::{Deadline, SecretError};
+use platform::{Deadline, SecretError, fault::watched};
 use serde_json::{Value, json};
 
 async fn code(function: &Function<'_>, event: Value) -> (u16, String) {
@@ -209,5 +209,22 @@ async fn an_event_that_is_not_api_gateways() {
     ] {
         assert_eq!(code(&function, other).await, (503, "not_a_request".to_owned()));
         assert_eq!(counted(&function), "WebhookFaults");
+    }
+}
+
+/// Sanity had no answer, so it sends the delivery again.
+#[tokio::test(start_paused = true)]
+async fn law_1_killed_at_any_step_and_sent_again_a_delivery_is_recorded_once() {
+    let whole = watched(send(&World::new().function(), edit(json!({}))), None)
+        .await
+        .reached;
+    assert_eq!(whole, ["webhook.verified", "webhook.recorded"]);
+    for place in 0..whole.len() {
+        let world = World::new();
+        let killed = watched(send(&world.function(), edit(json!({}))), Some(place)).await;
+        assert!(killed.end.is_none());
+        let again = send(&world.function(), edit(json!({}))).await;
+        assert_eq!((again.status, world.stored()), (200, 1), "{}", whole[place]);
+        assert_eq!(again.body["duplicate"], place == 1);
     }
 }

@@ -21,7 +21,7 @@ use time::OffsetDateTime;
 
 use self::items::{Item, Key};
 use self::retry::{Attempt, Retry, busy_code, classify};
-pub use self::table::create_table;
+pub use self::table::{create_table, items_of};
 use super::actions::{Action, TRANSACTION_SIZE};
 use super::apply::{Transact, Verdict, apply};
 use super::{Dependants, Outcome, Pointer, RouteStore, StoreError};
