@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 use aws_sdk_dynamodb::Client;
 use platform::Deadline;
 use routing::{
-    Changed, RouteStore, RoutesConfig, Rows, affected, cascade,
+    Changed, RouteStore, RoutesConfig, affected, cascade, reading,
     store::{Outcome, dynamo::DynamoStore},
 };
 
@@ -70,11 +70,12 @@ async fn run(store: &DynamoStore) -> Result<(), Failure> {
     };
     let only = std::slice::from_ref(&changed.document);
     let mut held = affected(store, only, limits.maximum_width, &deadline).await?;
-    let mut rows = Rows::default();
-    for query in config.queries(&held.documents(site::DATASET)) {
-        rows.read(&query.ids, &site::rows(&query.ids), limits.maximum_dependencies);
+    let mut reading = reading::Reading::new(&config, &held, site::DATASET);
+    while let Some(query) = reading.next_query() {
+        reading.answer(&query, &site::rows(&query.ids));
     }
-    held.complete(store, &rows, &deadline).await?;
+    let rows = reading.into_rows();
+    held.complete(store, &config, &rows, &deadline).await?;
     let cascade = cascade(&config, &changed, &held, &rows);
     for change in &cascade.changes {
         if store.apply(change, &deadline).await? != Outcome::Applied {

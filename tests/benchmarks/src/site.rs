@@ -6,7 +6,7 @@ use aws_sdk_dynamodb::{
     Client,
     types::{AttributeValue, PutRequest, WriteRequest},
 };
-use futures::stream::{self, StreamExt, TryStreamExt};
+use futures::stream::{self, TryStreamExt};
 use routing::{DocumentRef, Route, store::dynamo::items_of};
 use serde_json::{Value, json};
 
