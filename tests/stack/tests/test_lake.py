@@ -1,11 +1,14 @@
 """The content lake answers as Sanity's query API does."""
 
 import json
+import tomllib
+from pathlib import Path
 
 import pytest
 import requests
 from stack.neighbours.clients import Lake
 
+PROJECT = Path(__file__).resolve().parents[3]
 VERSION = "v2025-02-19"
 
 
@@ -131,3 +134,25 @@ def test_faults_and_log(lake):
     assert [entry["status"] for entry in entries] == [429, 503, 503, 0, 200]
     assert entries[-1]["query"] == "*[0]" and entries[-1]["perspective"] == "published"
     assert lake.log(since=entries[-1]["seq"]) == []
+
+
+def test_the_queries_of_a_cascade(lake):
+    """What functions/routing/src/config makes of the shipped routing query where references are followed."""
+    shipped = tomllib.loads((PROJECT / "functions/routing/routes.toml").read_text())
+    lake.put({"_id": "p1", "_type": "page", "slug": {"current": "a"}, "body": [{"_ref": "s1"}]})
+    lake.put({"_id": "s1", "_type": "section", "banner": {"_ref": "b1"}})
+    lake.put({"_id": "image-a-1x1-png", "_type": "sanity.imageAsset"})
+    both = f'{{"rows": (\n{shipped["routing_query"]["groq"]} // a comment\n), "documents": *[_id in $ids]}}'
+    found = ask(lake, both, {"ids": ["p1", "s1"]}).json()["result"]
+    rows = {row["_id"]: row for row in found["rows"]}
+    assert rows["p1"]["routes"] == [{"route": "default", "slug": "/a"}]
+    assert rows["s1"]["routes"] == []
+    assert {each["_id"]: each["_rev"] for each in found["documents"]} == {
+        name: row["_rev"] for name, row in rows.items()
+    }
+    ids = {"ids": ["p1", "s1", "image-a-1x1-png", "nowhere"]}
+    every = '*[_id in $ids && !(_type in $types) && !string::startsWith(_type, "sanity.")]'
+    for query, types in ((every, ["page"]), ("*[_id in $ids && _type in $types]", ["section"])):
+        followed = ask(lake, query, ids | {"types": types}).json()["result"]
+        assert [each["_id"] for each in followed] == ["s1"]
+        assert followed[0]["banner"] == {"_ref": "b1"}
