@@ -8,7 +8,7 @@ use ledger::{
     record::rfc3339,
     store::{Breakers, Documents, LedgerError, Written},
 };
-use platform::Clock;
+use platform::{Clock, fault_point};
 use routing::store::RouteStore;
 
 use super::{
@@ -157,6 +157,7 @@ where
         let now = rfc3339(self.clock.now());
         for (item, reason) in round.late.to_review() {
             if self.ledger.set_aside(item, reason, &now).await? == Written::Done {
+                fault_point!("consumer.set-aside");
                 self.metrics.count("EventsInReview", 1);
                 tracing::error!(event_id = item.event_id, reason, "set aside: in review");
             }

@@ -81,6 +81,11 @@ fn cases() -> Vec<Case> {
             },
         ]);
     }
+    cases.push(Case {
+        first: Some(Edit::Impossible),
+        newer: Some(Edit::Component),
+        ..Case::default()
+    });
     cases.extend(cases_of_dynamo());
     cases
 }
