@@ -20,6 +20,15 @@ class Inbox:
         self._url = self._sqs.create_queue(QueueName=f"inbox-{uuid.uuid4().hex}")["QueueUrl"]
         arn = self._sqs.get_queue_attributes(QueueUrl=self._url, AttributeNames=["QueueArn"])["Attributes"]["QueueArn"]
         topic = stack.deployment.ids["AlarmTopic"]
+        statement = {
+            "Effect": "Allow",
+            "Principal": {"Service": "sns.amazonaws.com"},
+            "Action": "sqs:SendMessage",
+            "Resource": arn,
+            "Condition": {"ArnEquals": {"aws:SourceArn": topic}},
+        }
+        policy = json.dumps({"Version": "2012-10-17", "Statement": [statement]})
+        self._sqs.set_queue_attributes(QueueUrl=self._url, Attributes={"Policy": policy})
         self._subscription = self._sns.subscribe(
             TopicArn=topic, Protocol="sqs", Endpoint=arn, ReturnSubscriptionArn=True
         )["SubscriptionArn"]

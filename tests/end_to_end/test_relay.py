@@ -23,6 +23,8 @@ def test_with_the_pipe_stopped_the_relay_forwards_and_what_the_pipe_makes_up_for
         edits = publish(stack, name, 3)
         relay_until_applied(stack, *edits)
         assert stack.functions.metrics("RelayFunction", "PipeRunning")[-1] == 0, "and the alarm is raised"
+        assert set(witness.slugs()) == set(paths(name, 3))
+        handled = [wakes(stack, edit) for edit in edits]
     finally:
         stack.resume_pipe()
     forwarded = {edit.event_id for edit in edits}
@@ -32,7 +34,7 @@ def test_with_the_pipe_stopped_the_relay_forwards_and_what_the_pipe_makes_up_for
 
     wait_until(caught_up, 20, "the Pipe goes on where it stood")
     wait_until(lambda: stack.queues.total("RevalidateQueue") == 0, 20, "its messages are handled")
-    assert sorted(witness.slugs()) == paths(name, 3), "each once"
+    assert [wakes(stack, edit) for edit in edits] == handled, "and do nothing"
 
 
 def test_a_pipe_deleted_and_recreated_begins_with_what_the_stream_holds(stack, name, witness):
@@ -47,7 +49,8 @@ def test_a_pipe_deleted_and_recreated_begins_with_what_the_stream_holds(stack, n
     again = [entry["deduplication"] for entry in stack.pipe.log("forwarded")]
     assert all(again.count(edit.event_id) >= 2 for edit in before), "the new one began at the trim horizon"
     wait_until(lambda: stack.queues.total("RevalidateQueue") == 0, 20, "its messages are handled")
-    assert sorted(witness.slugs()) == sorted(paths(f"{name}-before", 2) + paths(f"{name}-between", 2)), "each once"
+    assert [wakes(stack, edit) for edit in [*before, *between]] == [1] * 4, "each is handled once"
+    assert set(witness.slugs()) == {*paths(f"{name}-before", 2), *paths(f"{name}-between", 2)}
 
 
 def test_records_that_the_pipe_cannot_send_end_in_its_dead_letter_queue_and_are_relayed(stack, name, witness):
@@ -76,7 +79,12 @@ def test_the_queue_denied_for_a_while_consumes_no_attempt(stack, name, witness):
         stack.resume_pipe()
     for edit in edits:
         stack.wait_state(edit)
-    assert sorted(witness.slugs()) == paths(name, 2)
+    assert [wakes(stack, edit) for edit in edits] == [1, 1] and set(witness.slugs()) == set(paths(name, 2))
+
+
+def wakes(stack, edit):
+    """How many wakes handled an edit."""
+    return sum(edit.event_id in entry["events"] for entry in stack.ledger.history(edit.document_id))
 
 
 @pytest.fixture(scope="module")
@@ -99,7 +107,7 @@ def test_with_grace_0_and_no_pipe_it_is_the_plain_polling_outbox(polling):
     witness.forget()
     edits = [polling.edit("page-0", path="/renamed"), polling.edit("banner", title="New"), polling.delete("page-1")]
     relay_until_applied(polling, *edits)
-    assert sorted(set(witness.slugs())) == ["/made-of", "/page-0", "/page-1", "/renamed"]
+    assert set(witness.slugs()) >= {"/made-of", "/page-0", "/page-1", "/renamed"}
     assert polling.pipe is None and not polling.ledger.plan("page-0")
 
 
