@@ -40,7 +40,7 @@ def run_kills(stack: Stack, kills: int, seed: int, say: Callable[[str], None]) -
     with Traffic(stack, EDITORS, seed, PACE_SECONDS) as traffic:
         for step in STEPS:
             with step.weather(stack), _relaying(stack, step):
-                counted[step] = _deaths(stack, step, kills, chance)
+                counted[step] = _deaths(stack, traffic, step, kills, chance)
             say(f"{step.name:<40} {counted[step]:>3} kills")
             if counted[step] < kills:
                 result.problems.append(f"{step.name}: {counted[step]} kills, not {kills}")
@@ -62,7 +62,7 @@ def _put_fault_points(stack: Stack) -> None:
         client.update_function_code(FunctionName=stack.deployment.function(name), ZipFile=code)
 
 
-def _deaths(stack: Stack, step: Step, kills: int, chance: random.Random) -> int:
+def _deaths(stack: Stack, traffic: Traffic, step: Step, kills: int, chance: random.Random) -> int:
     """Waits for that many deaths, for a time; how many there were."""
     end = time.monotonic() + STEP_SECONDS + SECONDS_A_KILL * kills
     if step.point != AT_RANDOM:
@@ -78,6 +78,9 @@ def _deaths(stack: Stack, step: Step, kills: int, chance: random.Random) -> int:
     deaths = 0
     while deaths < kills and time.monotonic() < end:
         time.sleep(0.4 * chance.random())
+        if step.victim == "WebhookFunction":
+            traffic.one_in_flight(1.0)
+            time.sleep(0.02 * chance.random())
         deaths += _kill_pipe(stack) if step.victim == PIPE else _kill_one(stack, step.victim, chance)
     return deaths
 

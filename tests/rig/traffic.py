@@ -54,6 +54,7 @@ class Traffic:
         self._stack = stack
         self._stop = threading.Event()
         self._pace = pace_seconds
+        self._under_way = threading.Semaphore(0)
         self.journal = Journal()
         self.problems: list[str] = []
         self._threads = [
@@ -104,8 +105,19 @@ class Traffic:
             self._stop.wait(self._pace * chance.random() * 2)
 
     def _deliver(self, sent: Sent) -> None:
-        deadline = time.monotonic() + GIVEN_UP_SECONDS
-        deliver(lambda: self._stack.editor.send(sent.edit).answer, sent, self.journal, deadline)
+        def send() -> Any:
+            self._under_way.release()
+            try:
+                return self._stack.editor.send(sent.edit).answer
+            finally:
+                # Whoever waited for one in flight may have taken it.
+                self._under_way.acquire(blocking=False)
+
+        deliver(send, sent, self.journal, time.monotonic() + GIVEN_UP_SECONDS)
+
+    def one_in_flight(self, seconds: float) -> bool:
+        """Waits until a webhook is being answered."""
+        return self._under_way.acquire(timeout=seconds)
 
 
 def deliver(send: Callable[[], Any], sent: Sent, journal: Journal, deadline: float) -> None:

@@ -87,8 +87,6 @@ class Stack:
         self.lake = self._opened(Lake(self.directory))
         self._start_targets()
         self.lake.settings(token=TOKENS["sanity_token"])
-        self.stellate.settings(token=TOKENS["stellate_token"])
-        self.storefront.settings(secret=TOKENS["storefront_secret"])
         if self._seed:
             self.lake.mutate(*({"create": document} for document in (shop() if self._shop else site())))
         self._record()
@@ -123,6 +121,8 @@ class Stack:
         else:
             self.stellate = self._opened(Stellate(self.directory))
             self.storefront = self._opened(Storefront(self.directory))
+            self.storefront.settings(secret=TOKENS["storefront_secret"])
+        self.stellate.settings(token=TOKENS["stellate_token"])
 
     def _opened(self, part):
         self._open.callback(lambda: part.stop())

@@ -41,7 +41,9 @@ def test_another_process_with_the_same_id_is_left_alone():
 
 
 def sent(document="page-1", slug="/one", at=EARLY):
-    edit = SimpleNamespace(document_id=document, revision="r1", event_id=f"evt_{document}_{at}", change={"at": at})
+    edit = SimpleNamespace(
+        document_id=document, revision="r1", event_id=f"evt_{document}_{at}", change={"at": at}
+    )
     return Sent(edit, slug, at, accepted=True)
 
 
@@ -89,7 +91,8 @@ class World:
     def judged(self):
         stack = SimpleNamespace(
             ledger=SimpleNamespace(
-                scan=lambda table: {"events": self.events, "outbox": self.outbox}[table], routes=lambda: self.routes
+                scan=lambda table: {"events": self.events, "outbox": self.outbox}[table],
+                routes=lambda: self.routes,
             ),
             stellate=SimpleNamespace(purges=lambda: self.purges),
             storefront=SimpleNamespace(revalidations=lambda: self.revalidations),

@@ -137,7 +137,7 @@ impl Default for Config {
 }
 
 /// Names of the fault configurations: those of the executable model first, then those that it does not have.
-pub const NAMES: [&str; 24] = [
+pub const NAMES: [&str; 25] = [
     "healthy",
     "late-hooks",
     "lag-40",
@@ -161,6 +161,7 @@ pub const NAMES: [&str; 24] = [
     "timeless",
     "replicas",
     "lag-storm",
+    "crash-10",
     "worst",
 ];
 
@@ -226,6 +227,7 @@ impl Config {
             "timeless" => Self { timeless: 0.3, lag: Lag::Long, ..plain },
             "replicas" => Self { replicas: 5.0, ..plain },
             "lag-storm" => Self { lag: Lag::Storm, ..plain },
+            "crash-10" => Self { crash: 0.1, ..plain },
             "worst" => Self {
                 outage: 1800.0, busy: 0.01, source_fails: 0.02, refused_sends: 0.05, ..all
             },

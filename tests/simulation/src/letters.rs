@@ -1,5 +1,5 @@
 //! What the queue gave up on: the real dead-letter job marks it failed and tells a person, who asks the real operator function to
-//! reprocess what failed, some time later.
+//! reprocess what failed or is DEAD, some time later. The alarm on DEAD tells a person too.
 
 use std::{sync::Arc, time::Duration};
 
@@ -110,11 +110,24 @@ impl World {
         }
     }
 
-    /// A person who was told asks for everything that failed to be reprocessed, again while it cannot be done.
+    /// A person is told, by a notice or an alarm.
+    pub(crate) fn tell(self: &Arc<Self>, what: &str) {
+        self.log(|| format!("TOLD {what}"));
+        let told = {
+            let mut rest = self.rest();
+            rest.told += 1;
+            rest.told
+        };
+        tokio::spawn(self.clone().act(told));
+    }
+
+    /// A person who was told asks for everything that waits for one to be reprocessed, again while it cannot be done.
     async fn act(self: Arc<Self>, told: usize) {
         let mut random = Random::new(self.seed, &format!("person {told}"));
         pause(random.between(ACTS.0, ACTS.1)).await;
+        let mut asked = ["failed", "dead"].into_iter().peekable();
         for _ in 0..PATIENCE {
+            let Some(state) = asked.peek() else { return };
             let process = Arc::new(Process::new(
                 Random::new(random.unit().to_bits(), "operator"),
                 &self.config,
@@ -129,15 +142,16 @@ impl World {
                 clock: self.clock(0.0),
                 metrics: Metrics::new("simulation", "operator"),
             };
-            let asked = json!({
-                "verb": "reprocess", "state": "failed", "requester": "a person", "reason": "told so", "dry_run": false,
+            let request = json!({
+                "verb": "reprocess", "state": state, "requester": "a person", "reason": "told so", "dry_run": false,
             });
-            let asking = operator.handle(&asked, Deadline::after(TIMEOUT));
+            let asking = operator.handle(&request, Deadline::after(TIMEOUT));
             match tokio::time::timeout(TIMEOUT, process.run(asking)).await {
                 Ok(Ok(Ok(answer))) => {
-                    self.log(|| format!("REPROCESS what failed: {answer}"));
+                    self.log(|| format!("REPROCESS what is {state}: {answer}"));
                     self.count("asked again", answer["count"].as_u64().unwrap_or(0) as usize);
-                    return;
+                    asked.next();
+                    continue;
                 }
                 Ok(Ok(Err(error))) => self.log(|| format!("  the operator refuses: {error}")),
                 Ok(Err(_)) | Err(_) => self.log(|| "  the operator dies".to_owned()),
@@ -178,13 +192,7 @@ impl Notices for Hands {
     async fn publish(&self, notice: &Notice) -> Result<(), String> {
         self.process
             .call(WRITE, async {
-                self.world.log(|| format!("TOLD {}", notice.subject));
-                let told = {
-                    let mut rest = self.world.rest();
-                    rest.told += 1;
-                    rest.told
-                };
-                tokio::spawn(self.world.clone().act(told));
+                self.world.tell(&notice.subject);
             })
             .await;
         Ok(())

@@ -294,6 +294,7 @@ impl Outbox for Hands {
             let written = self.ledger().bury(item, reason).await?;
             self.world.noted(&item.pk);
             self.world.log(|| format!("  DEAD {}", self.world.item(item)));
+            self.world.tell("an alarm: an item is DEAD");
             Ok(written)
         })
         .await

@@ -77,6 +77,8 @@ fn every_fault_strikes() {
         ("busy", "failed records"),
         ("all", "swallowed"),
         ("crash-3", "dead letters"),
+        ("crash-10", "failed"),
+        ("crash-10", "asked again"),
     ] {
         assert!(count(config, name) > 0, "{config}: no {name}");
     }
