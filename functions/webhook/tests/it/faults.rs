@@ -219,12 +219,12 @@ async fn law_1_killed_at_any_step_and_sent_again_a_delivery_is_recorded_once() {
         .await
         .reached;
     assert_eq!(whole, ["webhook.verified", "webhook.recorded"]);
-    for place in 0..whole.len() {
+    for (place, name) in whole.iter().enumerate() {
         let world = World::new();
         let killed = watched(send(&world.function(), edit(json!({}))), Some(place)).await;
         assert!(killed.end.is_none());
         let again = send(&world.function(), edit(json!({}))).await;
-        assert_eq!((again.status, world.stored()), (200, 1), "{}", whole[place]);
+        assert_eq!((again.status, world.stored()), (200, 1), "{name}");
         assert_eq!(again.body["duplicate"], place == 1);
     }
 }
