@@ -68,3 +68,11 @@ def test_every_function_was_built(built, built_path):
             bootstrap = built_path.parent / resource["Properties"]["CodeUri"] / "bootstrap"
             assert bootstrap.read_bytes()[:4] == b"\x7fELF", name
             assert os.access(bootstrap, os.X_OK), name
+
+
+def test_no_fault_point_was_built(built, built_path):
+    """They end the process where a variable says so; only tests of crashes ask for them (feature fault-points)."""
+    for name, resource in built["Resources"].items():
+        if resource["Type"] == "AWS::Serverless::Function":
+            bootstrap = built_path.parent / resource["Properties"]["CodeUri"] / "bootstrap"
+            assert b"FAULT_POINT" not in bootstrap.read_bytes(), name
