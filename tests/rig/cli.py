@@ -2,6 +2,8 @@
 
 import argparse
 import os
+import signal
+import sys
 import time
 from collections.abc import Callable
 from datetime import datetime
@@ -32,6 +34,8 @@ def main(arguments: list[str] | None = None) -> int:
         help="histories, kills, load, fuzz; all when none is named, or those whose size is given",
     )
     options = parser.parse_args(arguments)
+    # So that what was started is stopped when the run is told to end.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     sizes = dict(BOUNDED if options.bounded else WHOLE)
     given = {name: int(os.environ[name]) for name in sizes if os.environ.get(name)}
     sizes |= given

@@ -14,17 +14,19 @@ from . import build, verdict
 from .result import Result
 from .steps import AT_RANDOM, PIPE, STEPS, Step
 from .traffic import Traffic
-from .victims import FAULT_POINT, Watch, killed, lives
+from .victims import FAULT_POINT, Watch, killed, last_words, lives
 
-EDITORS = 4
-PACE_SECONDS = 0.15
+EDITORS = 3
+PACE_SECONDS = 0.25
 RELAY_SECONDS = 0.5
 VISIBILITY_SECONDS = 3
 STEP_SECONDS = 30.0
 SECONDS_A_KILL = 6.0
-QUIET_SECONDS = 150.0
+LOOK_SECONDS = 0.2
+QUIET_SECONDS = 240.0
 PARAMETERS = {
-    "OutboxGraceSeconds": "4",
+    # Shorter, and on a busy machine the relay would send faster than the consumer works.
+    "OutboxGraceSeconds": "12",
     # On AWS three attempts are 75 minutes; here kills come every second.
     "MaxAttempts": "100",
 }
@@ -66,15 +68,7 @@ def _deaths(stack: Stack, traffic: Traffic, step: Step, kills: int, chance: rand
     """Waits for that many deaths, for a time; how many there were."""
     end = time.monotonic() + STEP_SECONDS + SECONDS_A_KILL * kills
     if step.point != AT_RANDOM:
-        stack.functions.configure(step.victim, **{FAULT_POINT: step.point})
-        try:
-            with Watch(stack, step.victim, step.point) as watch:
-                while watch.deaths < kills and time.monotonic() < end:
-                    time.sleep(0.02)
-            # Taken before the variable is taken back, which ends processes too.
-            return watch.deaths
-        finally:
-            stack.functions.configure(step.victim, **{FAULT_POINT: ""})
+        return _deaths_at_a_point(stack, step, kills, end)
     deaths = 0
     while deaths < kills and time.monotonic() < end:
         time.sleep(0.4 * chance.random())
@@ -83,6 +77,22 @@ def _deaths(stack: Stack, traffic: Traffic, step: Step, kills: int, chance: rand
             time.sleep(0.02 * chance.random())
         deaths += _kill_pipe(stack) if step.victim == PIPE else _kill_one(stack, step.victim, chance)
     return deaths
+
+
+def _deaths_at_a_point(stack: Stack, step: Step, kills: int, end: float) -> int:
+    """Processes that are gone and whose last words were that they end there: one that fails to start is no kill."""
+    stack.functions.configure(step.victim, **{FAULT_POINT: step.point})
+    try:
+        with Watch(stack, step.victim, step.point) as watch:
+            counted = 0
+            while counted < kills and time.monotonic() < end:
+                time.sleep(LOOK_SECONDS)
+                if watch.deaths > counted:
+                    counted = min(watch.deaths, last_words(stack, step.victim, step.point))
+        # Taken before the variable is taken back, which ends processes too.
+        return counted
+    finally:
+        stack.functions.configure(step.victim, **{FAULT_POINT: ""})
 
 
 def _kill_one(stack: Stack, function: str, chance: random.Random) -> bool:

@@ -49,9 +49,14 @@ def killed(life: Life) -> bool:
     return not alive(life)
 
 
+def last_words(stack: Stack, function: str, point: str) -> int:
+    """How many processes of a function have logged that they end at a fault point."""
+    return sum(line.get("fault_point") == point for line in stack.functions.json_log(function))
+
+
 class Watch:
-    """Counts the processes of a function that end by themselves at a fault point, while inside (`with`): those that were
-    started with that point in their environment and are gone without anybody having ended them."""
+    """Counts the processes of a function that end by themselves, while inside (`with`): those that were started with a fault
+    point in their environment and are gone without anybody having ended them. Where they ended, `last_words` says."""
 
     def __init__(self, stack: Stack, function: str, point: str):
         self._stack = stack
