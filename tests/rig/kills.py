@@ -20,13 +20,14 @@ EDITORS = 3
 PACE_SECONDS = 0.25
 RELAY_SECONDS = 0.5
 VISIBILITY_SECONDS = 3
-STEP_SECONDS = 30.0
+STEP_SECONDS = 80.0
+"""Longer than an invocation that is cut off is waited for."""
 SECONDS_A_KILL = 6.0
 LOOK_SECONDS = 0.2
 QUIET_SECONDS = 240.0
 PARAMETERS = {
     # Shorter, and on a busy machine the relay would send faster than the consumer works.
-    "OutboxGraceSeconds": "12",
+    "OutboxGraceSeconds": "25",
     # On AWS three attempts are 75 minutes; here kills come every second.
     "MaxAttempts": "100",
 }
