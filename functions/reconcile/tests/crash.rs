@@ -27,21 +27,28 @@ async fn play(dies_at: Option<usize>) -> (Vec<String>, BTreeSet<String>) {
     both.world.drain(20).await;
     both.world.asked.clear();
     both.write("page", "renamed", Some("/new"), &["banner"]);
-    pass(1).await;
+    pass(20).await;
     both.write("page", "edited", Some("/edited"), &[]);
-    pass(1).await;
+    pass(20).await;
     both.write("page", "created", Some("/created"), &[]);
     both.world.lake.delete("deleted");
     pass(45).await;
 
     let killed = watched(both.try_run(true), dies_at).await;
     assert_eq!(killed.end.is_none(), dies_at.is_some());
+    let mut end = BTreeSet::new();
     for _ in 0..4 {
-        both.try_run(true).await.unwrap();
+        both.run().await;
         pass(15).await;
     }
+    for id in ["renamed", "edited", "created"] {
+        let events = both.events_of(id).len();
+        end.insert(format!("{id}: {events} events before the next sweep"));
+    }
+    pass(24 * 60).await;
+    both.run().await;
     both.world.drain(60).await;
-    let mut end: BTreeSet<String> = both.world.slugs(Layer::Storefront).into_iter().collect();
+    end.extend(both.world.slugs(Layer::Storefront));
     for id in DOCUMENTS {
         end.extend(
             both.slugs_of(id)

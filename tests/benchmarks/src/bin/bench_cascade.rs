@@ -82,8 +82,8 @@ fn page(text: &str) -> String {
     format!(
         "# One cascade: a component that {dependants} pages show\n\n\
          `make bench-cascade`, {today}, {model}, {cores} cores.\n\n\
-         First what the routes table asks, by edges; then, from the column after the first time on, a Scan with `contains` over\n\
-         the dependencies of a table with nothing but routes.\n\n{text}\n\
+         First what the routes table is asked, by edges; then a Scan with `contains` over the dependencies in a table of nothing\n\
+         but routes.\n\n{text}\n\
          - Requests and items are counted by an interceptor of the SDK. Read units are computed from the sizes of the items read:\n\
          \x20 consistent reads, one unit for 4 KB, a Query's items added up, each item of a BatchGetItem by itself; the Scan\n\
          \x20 eventually consistent, half a unit for 4 KB of the whole table.\n\
