@@ -8,7 +8,6 @@ import pytest
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from stack.stack import Stack  # noqa: E402
-from stack.waiting import wait_until  # noqa: E402
 from witness import Witness  # noqa: E402
 
 
@@ -25,15 +24,7 @@ def stack(deployed):
     deployed.calm()
     yield deployed
     deployed.calm()
-
-    def repeats() -> list[str]:
-        return [
-            item["sk"]
-            for item in deployed.ledger.scan("outbox")
-            if item.get("kind") == "repeat" and item.get("status") == "READY"
-        ]
-
-    wait_until(lambda: not repeats(), 30, "no purge is to be repeated any more", explain=repeats)
+    deployed.wait_repeated()
 
 
 @pytest.fixture

@@ -70,6 +70,7 @@ class Demo:
         return keys, slugs
 
     def _marks(self) -> tuple[int, int]:
+        self._stack.wait_repeated(APPLIED_SECONDS)
         return len(self._stack.stellate.purges()), len(self._stack.storefront.revalidations())
 
     def _one_edit(self) -> None:

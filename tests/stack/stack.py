@@ -274,6 +274,17 @@ class Stack:
         assert item is not None
         return item
 
+    def wait_repeated(self, deadline: float = SETTLE_SECONDS) -> None:
+        """Waits until no purge is to be repeated any more (law 10), as after a fence that had to wait."""
+
+        def repeats() -> list[str]:
+            items = self.ledger.scan("outbox")
+            return [
+                one["sk"] for one in items if one.get("kind") == "repeat" and one.get("status") == "READY"
+            ]
+
+        wait_until(lambda: not repeats(), deadline, "no purge is to be repeated any more", explain=repeats)
+
     def wait_quiet(self, deadline: float = SETTLE_SECONDS) -> None:
         """Waits until nothing is open: no event pending or failed, no READY item due now, no message anywhere."""
 

