@@ -1,6 +1,6 @@
 //! The jobs' verbs.
 
-use super::{DynamoLedger, create, errors, from_item, key, number, put_over, text, to_item};
+use super::{DynamoLedger, create, errors, from_item, key, text, to_item, versioned::Place};
 use crate::{
     item::OutboxItem,
     resend,
@@ -10,23 +10,16 @@ use crate::{
     },
 };
 
-const BOOKMARK: &str = "BOOKMARK";
+/// A job's bookmark, beside the documents: `JOB#<name>`, `BOOKMARK`.
+fn place(job: &str) -> Place<'static> {
+    Place {
+        pk: format!("JOB#{job}"),
+        sk: "BOOKMARK",
+        attribute: "bookmark",
+    }
+}
 
 impl DynamoLedger {
-    async fn put(&self, put: aws_sdk_dynamodb::types::Put) -> Result<Written, LedgerError> {
-        errors::conditional(
-            self.client
-                .put_item()
-                .table_name(put.table_name)
-                .set_item(Some(put.item))
-                .set_condition_expression(put.condition_expression)
-                .set_expression_attribute_names(put.expression_attribute_names)
-                .set_expression_attribute_values(put.expression_attribute_values)
-                .send()
-                .await,
-        )
-    }
-
     pub(super) async fn one_item(&self, pk: &str, sk: &str) -> Result<Option<OutboxItem>, LedgerError> {
         let answer = self
             .client
@@ -43,32 +36,11 @@ impl DynamoLedger {
 
 impl Bookmarks for DynamoLedger {
     async fn bookmark(&self, job: &str) -> Result<(u64, Option<String>), LedgerError> {
-        let answer = self
-            .client
-            .get_item()
-            .table_name(&self.outbox)
-            .set_key(Some(key(&format!("JOB#{job}"), BOOKMARK)))
-            .consistent_read(true)
-            .send()
-            .await
-            .map_err(errors::failed)?;
-        let item = answer.item.unwrap_or_default();
-        let version = item
-            .get("version")
-            .and_then(|version| version.as_n().ok())
-            .and_then(|version| version.parse().ok())
-            .unwrap_or(0);
-        Ok((
-            version,
-            item.get("bookmark").and_then(|state| state.as_s().ok()).cloned(),
-        ))
+        self.versioned(&place(job)).await
     }
 
     async fn set_bookmark(&self, job: &str, version: u64, state: &str) -> Result<Written, LedgerError> {
-        let mut item = key(&format!("JOB#{job}"), BOOKMARK);
-        item.insert("version".to_owned(), number(version + 1));
-        item.insert("bookmark".to_owned(), text(state));
-        self.put(put_over(&self.outbox, item, version)?).await
+        self.set_versioned(&place(job), version, state).await
     }
 }
 

@@ -10,6 +10,7 @@ mod operator;
 mod outbox;
 mod record;
 mod tables;
+mod versioned;
 
 use std::collections::HashMap;
 
