@@ -10,9 +10,14 @@ use simulation::{config::NAMES, history::History, table};
 
 /// Histories a configuration.
 const HISTORIES: u64 = 12;
+<<<<<<< HEAD
 /// Seeds of `evict` that leave a stale page behind when no purge is repeated. A change of what a history draws moves them:
 /// `cargo run -p simulation -- run 1500 evict,repeat_outer=0,repeat_young=0` finds others, about one in 500.
 const EVICT: [u64; 3] = [589, 1250, 1287];
+=======
+/// Seeds of `evict` that leave a stale page behind when only young and waited purges are repeated.
+const EVICT: [u64; 3] = [740, 922, 1250];
+>>>>>>> main
 
 #[test]
 fn random_histories_break_no_law() {
@@ -34,11 +39,9 @@ fn random_histories_break_no_law() {
 fn law_10_outer_layers_are_purged_once_more_for_renders_that_read_the_stale_inner_one() {
     let run = |seed, config| History::new(seed, config).run(false).unwrap().verdict;
     for seed in EVICT {
-        assert!(
-            run(seed, "evict,repeat_outer=0").is_bad(),
-            "{seed} shows nothing any more"
-        );
-        let verdict = run(seed, "evict");
+        let without = run(seed, "evict,repeat_outer=0,repeat_young=0");
+        assert!(without.is_bad(), "{seed} shows nothing any more");
+        let verdict = run(seed, "evict,repeat_young=0");
         assert!(!verdict.is_bad(), "{seed}: {verdict:#?}");
     }
 }
