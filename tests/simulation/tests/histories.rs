@@ -10,14 +10,9 @@ use simulation::{config::NAMES, history::History, table};
 
 /// Histories a configuration.
 const HISTORIES: u64 = 12;
-<<<<<<< HEAD
 /// Seeds of `evict` that leave a stale page behind when no purge is repeated. A change of what a history draws moves them:
 /// `cargo run -p simulation -- run 1500 evict,repeat_outer=0,repeat_young=0` finds others, about one in 500.
 const EVICT: [u64; 3] = [589, 1250, 1287];
-=======
-/// Seeds of `evict` that leave a stale page behind when only young and waited purges are repeated.
-const EVICT: [u64; 3] = [740, 922, 1250];
->>>>>>> main
 
 #[test]
 fn random_histories_break_no_law() {
