@@ -19,9 +19,8 @@ use ledger::{
 use platform::{Clock, Deadline};
 use routing::{DocumentRef, Entry, RouteStore};
 use serde_json::json;
-use world::World;
+use world::{STOREFRONT, World};
 
-const STOREFRONT: Layer = Layer::Storefront;
 const REFERENCES: (&str, &str) = ("discover = \"query\"", "discover = \"references\"");
 
 async fn publish(world: &World, kind: &str, id: &str, slug: Option<&str>, made_of: &[&str]) -> OutboxItem {

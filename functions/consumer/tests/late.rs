@@ -15,13 +15,7 @@ use ledger::{
     late::OLDER_THAN_DELETE,
     plan::Layer,
 };
-use world::World;
-
-const STOREFRONT: Layer = Layer::Storefront;
-
-async fn past_the_delay() {
-    tokio::time::advance(Duration::from_secs(45)).await;
-}
+use world::{STOREFRONT, World, past_the_delay};
 
 /// Three renames of a page, of which the second is delivered when the third is applied.
 async fn one_late(world: &World) -> OutboxItem {

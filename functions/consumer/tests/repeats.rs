@@ -14,10 +14,7 @@ use ledger::{
     item::{Kind, OutboxItem},
     plan::Layer,
 };
-use world::World;
-
-const GRAPHQL: Layer = Layer::GraphqlCdn;
-const STOREFRONT: Layer = Layer::Storefront;
+use world::{GRAPHQL, STOREFRONT, World};
 
 fn repeating() -> World {
     World::with(|settings| settings.repeat_outer_layers = true)

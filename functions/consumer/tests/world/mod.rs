@@ -40,6 +40,8 @@ use sanity::{delivery::Delivery, signature::SignedAt};
 use source::Lake;
 use target::{Asked, FakeTarget, Held};
 
+pub const GRAPHQL: Layer = Layer::GraphqlCdn;
+pub const STOREFRONT: Layer = Layer::Storefront;
 pub const START: i64 = 1_900_000_000;
 
 pub type TestConsumer<L, R> = Consumer<L, R, Lake, SharedClock>;
@@ -53,6 +55,17 @@ pub struct World<L = MemoryLedger, R = MemoryStore> {
     pub storefront: Arc<FakeTarget>,
     pub clock: SharedClock,
     pub asked: Arc<Asked>,
+}
+
+pub fn slug(slug: &str) -> Key {
+    Key::Slug {
+        slug: slug.to_owned(),
+    }
+}
+
+/// Past the age at which a purge is repeated.
+pub async fn past_the_delay() {
+    tokio::time::advance(Duration::from_secs(45)).await;
 }
 
 pub fn ledger_settings() -> LedgerSettings {
