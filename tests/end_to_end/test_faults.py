@@ -17,12 +17,12 @@ def test_an_index_that_lags_longer_than_the_fence_holds_nobody_else_up(stack, na
     slow = stack.edit(f"{name}-slow", "page", f"/{name}-slow")
     fast = stack.edit(f"{name}-fast", "page", f"/{name}-fast")
     stack.wait_state(fast)
-    assert witness.slugs() == [f"/{name}-fast"]
+    assert witness.slugs(name) == [f"/{name}-fast"]
     wait_until(lambda: stack.ledger.item(slow.event_id)["defers"] >= 1, 20, "the slow one is put off")
     assert stack.state(slow.event_id) == "pending"
     stack.lake.level()
     relay_until_applied(stack, slow)
-    assert f"/{name}-slow" in witness.slugs()
+    assert f"/{name}-slow" in witness.slugs(name)
 
 
 @pytest.mark.parametrize("status", [503, 401], ids=["down", "token refused"])
@@ -35,11 +35,11 @@ def test_stellate_out_is_put_off_raised_once_and_drained(stack, name, witness, s
         return len(stack.functions.metrics("ConsumerFunction", "TargetOutage")) > outages
 
     relay_until(stack, breaker_open, 60, "the outage is raised")
-    assert witness.slugs() == [], "Next is not called before Stellate"
+    assert witness.slugs(name) == [], "Next is not called before Stellate"
     assert all(stack.ledger.item(edit.event_id)["attempts"] <= 1 for edit in edits)
     stack.stellate.recover()
     relay_until_applied(stack, *edits)
-    assert sorted(set(witness.slugs())) == sorted(f"/{name}-{n}" for n in range(3))
+    assert sorted(set(witness.slugs(name))) == sorted(f"/{name}-{n}" for n in range(3))
     assert len(stack.functions.metrics("ConsumerFunction", "TargetOutage")) == outages + 1, "once"
 
 
@@ -48,7 +48,7 @@ def test_errors_in_a_200_of_stellate_are_failures(stack, name, witness):
     edit = stack.edit(name, "page", f"/{name}")
     relay_until_applied(stack, edit)
     assert witness.routings().count(f"/{name}") >= 1
-    assert witness.slugs() == [f"/{name}"]
+    assert witness.slugs(name) == [f"/{name}"]
 
 
 def test_revalidated_false_in_a_200_of_next_is_a_failure(stack, name, witness):
@@ -58,7 +58,7 @@ def test_revalidated_false_in_a_200_of_next_is_a_failure(stack, name, witness):
     assert stack.state(edit.event_id) != "applied"
     stack.storefront.settings(revalidated=True)
     relay_until_applied(stack, edit)
-    assert witness.slugs() == [f"/{name}"]
+    assert witness.slugs(name) == [f"/{name}"]
 
 
 def test_a_poison_message_goes_to_the_dead_letter_queue_and_stops_no_other_group(stack, name):
@@ -106,7 +106,7 @@ def test_hashicorp_terraform_provider_aws_33938_the_raw_stream_record_is_read_sh
         answer = stack.functions.invoke("ConsumerFunction", {"Records": [record(0, item, body=body)]})
     assert answer["batchItemFailures"] == []
     stack.wait_state(edit)
-    assert witness.slugs() == [f"/{name}"]
+    assert witness.slugs(name) == [f"/{name}"]
 
 
 @pytest.mark.parametrize("function", ["WebhookFunction", "ConsumerFunction", "RelayFunction"])

@@ -26,7 +26,7 @@ def test_1_the_same_event_many_times_and_at_once(stack, name, witness):
     assert len(events_of(stack, name)) == 1
     assert len(stack.ledger.items(name, kind="event")) == 1
     handled = [entry for entry in stack.ledger.history(name) if edit.event_id in entry["events"]]
-    assert len(handled) == 1 and set(witness.slugs()) == {f"/{name}"}, "one effect"
+    assert len(handled) == 1 and set(witness.slugs(name)) == {f"/{name}"}, "one effect"
 
 
 def test_2_a_cancellation_before_its_confirmation(stack, name, witness):
@@ -48,7 +48,7 @@ def test_3_an_old_event_after_a_newer_one(stack, name, witness):
     assert stack.wait_state(old)["reason"] == "late"
     assert stack.ledger.head(name)["second"] == second, "the head does not go back"
     assert live_slugs(stack, name) == [f"/{name}-new"]
-    assert f"/{name}-old" in witness.slugs(), "its slugs are purged all the same"
+    assert f"/{name}-old" in witness.slugs(name), "its slugs are purged all the same"
 
 
 def test_4a_a_gap_is_marked_counted_and_made_up_for(stack, name, witness):
@@ -61,7 +61,7 @@ def test_4a_a_gap_is_marked_counted_and_made_up_for(stack, name, witness):
         lambda: sum(stack.functions.metrics("ConsumerFunction", "Gaps")) == gaps + 1, 10, "the gap is counted"
     )
     assert live_slugs(stack, name) == [f"/{name}-after"], "as the source shows it"
-    assert f"/{name}-lost" in witness.slugs(), "the event after the gap names the slug before it"
+    assert f"/{name}-lost" in witness.slugs(name), "the event after the gap names the slug before it"
 
 
 @pytest.mark.parametrize(
@@ -98,12 +98,12 @@ def test_5_a_worker_that_dies_after_the_effect_and_before_the_mark(stack, name, 
         stack.storefront.fail(effect=True, hold_ms=-1, times=1)
         edit = stack.edit(name, "page", f"/{name}")
         witness.wait_request("storefront")
-        assert witness.slugs() == [f"/{name}"], "the effect is there, the answer is not"
+        assert witness.slugs(name) == [f"/{name}"], "the effect is there, the answer is not"
         assert stack.functions.kill("ConsumerFunction") >= 1
         stack.storefront.recover()
         assert stack.state(edit.event_id) == "pending"
         relay_until_applied(stack, edit)
-        assert set(witness.slugs()) == {f"/{name}"}
+        assert set(witness.slugs(name)) == {f"/{name}"}
         assert not stack.ledger.plan(name)
     finally:
         stack.queues.set("RevalidateQueue", VisibilityTimeout=360)
@@ -143,7 +143,7 @@ def test_7_reprocessing_keeps_the_audit_and_doubles_nothing(stack, name, witness
         return items and all(item["state"] == "applied" for item in items)
 
     wait_until(handled, 30, "handled again", explain=lambda: stack.ledger.items(name))
-    assert set(witness.slugs()) == {f"/{name}"}
+    assert set(witness.slugs(name)) == {f"/{name}"}
     wakes = [entry for entry in stack.ledger.history(name) if entry.get("wake", "").endswith("#g1")]
     assert len(wakes) == 1, "handled once more, and no more"
     assert stack.ledger.event(edit.event_id) == evidence

@@ -23,7 +23,7 @@ def test_with_the_pipe_stopped_the_relay_forwards_and_what_the_pipe_makes_up_for
         edits = publish(stack, name, 3)
         relay_until_applied(stack, *edits)
         assert stack.functions.metrics("RelayFunction", "PipeRunning")[-1] == 0, "and the alarm is raised"
-        assert set(witness.slugs()) == set(paths(name, 3))
+        assert set(witness.slugs(name)) == set(paths(name, 3))
         handled = [wakes(stack, edit) for edit in edits]
     finally:
         stack.resume_pipe()
@@ -50,7 +50,7 @@ def test_a_pipe_deleted_and_recreated_begins_with_what_the_stream_holds(stack, n
     assert all(again.count(edit.event_id) >= 2 for edit in before), "the new one began at the trim horizon"
     wait_until(lambda: stack.queues.total("RevalidateQueue") == 0, 20, "its messages are handled")
     assert [wakes(stack, edit) for edit in [*before, *between]] == [1] * 4, "each is handled once"
-    assert set(witness.slugs()) == {*paths(f"{name}-before", 2), *paths(f"{name}-between", 2)}
+    assert set(witness.slugs(name)) == {*paths(f"{name}-before", 2), *paths(f"{name}-between", 2)}
 
 
 def test_records_that_the_pipe_cannot_send_end_in_its_dead_letter_queue_and_are_relayed(stack, name, witness):
@@ -60,7 +60,7 @@ def test_records_that_the_pipe_cannot_send_end_in_its_dead_letter_queue_and_are_
         # What the Pipe gave up it never sends again.
         wait_until(lambda: len(stack.pipe.log("dead")) > dead, 90, "the Pipe gives up")
         relay_until_applied(stack, *edits)
-    assert sorted(set(witness.slugs())) == paths(name, 2)
+    assert sorted(set(witness.slugs(name))) == paths(name, 2)
     stack.wait_state(stack.edit(f"{name}-after", "page", f"/{name}-after"))
 
 
@@ -79,7 +79,7 @@ def test_the_queue_denied_for_a_while_consumes_no_attempt(stack, name, witness):
         stack.resume_pipe()
     for edit in edits:
         stack.wait_state(edit)
-    assert [wakes(stack, edit) for edit in edits] == [1, 1] and set(witness.slugs()) == set(paths(name, 2))
+    assert [wakes(stack, edit) for edit in edits] == [1, 1] and set(witness.slugs(name)) == set(paths(name, 2))
 
 
 def wakes(stack, edit):

@@ -27,9 +27,10 @@ class Witness:
         """Slugs purged as `Routing`."""
         return [purge["value"] for purge in self._new_purges() if purge["name"] == "slug"]
 
-    def slugs(self) -> list[str]:
-        """Slugs revalidated by the storefront."""
-        return [entry["slug"] for entry in self._stack.storefront.revalidations(self._revalidations)]
+    def slugs(self, of: str = "") -> list[str]:
+        """Slugs revalidated by the storefront that hold this text: other tests' documents may wake once more meanwhile."""
+        entries = self._stack.storefront.revalidations(self._revalidations)
+        return [entry["slug"] for entry in entries if of in entry["slug"]]
 
     def requests(self, neighbour: str) -> list[dict[str, Any]]:
         """Requests that a neighbour got, answered or not."""
