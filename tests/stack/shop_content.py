@@ -97,11 +97,11 @@ def shop() -> list[Document]:
         "title": "Grind later",
         "text": "Ground coffee is stale within the hour. This article is rendered by the App Router.",
         "slug": slug("/journal/grinding"),
-        "author": reference("author-ada"),
+        "author": reference("author-roastery"),
     }
     return [
         {"_id": "footer-main", "_type": "footer", "title": FOOTER},
-        {"_id": "author-ada", "_type": "author", "title": "Ada"},
+        {"_id": "author-roastery", "_type": "author", "title": "the roastery"},
         {"_id": "cups", "_type": "category", "title": "Cups", "slug": slug("/cups")} | everywhere,
         *documents,
         journal | everywhere,

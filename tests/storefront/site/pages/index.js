@@ -52,7 +52,8 @@ export default function Overview({ pages, known }) {
 }
 
 function Tile({ slug, title, kind, banner, entry, now }) {
-  const fresh = now !== null && entry && now - Date.parse(entry.at) < JUST_NOW
+  // The first render is a build, not a rebuild.
+  const fresh = now !== null && entry?.count > 1 && now - Date.parse(entry.at) < JUST_NOW
   const classes = ['tile', banner && 'bannered', fresh && 'fresh', !entry && 'unseen'].filter(Boolean).join(' ')
   return (
     <li>
