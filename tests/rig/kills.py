@@ -28,6 +28,8 @@ QUIET_SECONDS = 240.0
 PARAMETERS = {
     # Shorter, and on a busy machine the relay would send faster than the consumer works.
     "OutboxGraceSeconds": "25",
+    # An edit that a kill delays beyond its document's delete waits so long before it is set aside.
+    "FenceTrustSeconds": "30",
     # On AWS three attempts are 75 minutes; here kills come every second.
     "MaxAttempts": "100",
 }
