@@ -41,43 +41,18 @@ struct Listed {
     url: String,
     route: Option<String>,
     #[serde(default)]
-    secret_in: Place,
+    secret_in: SecretIn,
     batch_size: Option<usize>,
     #[serde(default)]
     base_path: String,
     #[serde(default)]
     locales: Vec<String>,
     #[serde(default)]
-    trailing_slash: Slash,
+    trailing_slash: TrailingSlash,
     #[serde(default)]
-    encode: Encoding,
+    encode: Encode,
     #[serde(default)]
     headers: Vec<String>,
-}
-
-#[derive(Debug, Default, Clone, Copy, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-enum Place {
-    #[default]
-    Header,
-    Query,
-}
-
-#[derive(Debug, Default, Clone, Copy, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-enum Slash {
-    #[default]
-    AsIs,
-    Always,
-    Never,
-}
-
-#[derive(Debug, Default, Clone, Copy, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-enum Encoding {
-    #[default]
-    None,
-    Path,
 }
 
 /// Reads all storefronts; none is fine.
@@ -157,23 +132,13 @@ impl From<Listed> for StorefrontSettings {
             config: StorefrontConfig {
                 name: listed.name,
                 route: listed.route.unwrap_or(default.route),
-                secret_in: match listed.secret_in {
-                    Place::Header => SecretIn::Header,
-                    Place::Query => SecretIn::Query,
-                },
+                secret_in: listed.secret_in,
                 batch_size: listed.batch_size.unwrap_or(default.batch_size),
                 paths: PathRules {
                     base_path: listed.base_path,
                     locales: listed.locales,
-                    trailing_slash: match listed.trailing_slash {
-                        Slash::AsIs => TrailingSlash::AsIs,
-                        Slash::Always => TrailingSlash::Always,
-                        Slash::Never => TrailingSlash::Never,
-                    },
-                    encode: match listed.encode {
-                        Encoding::None => Encode::None,
-                        Encoding::Path => Encode::Path,
-                    },
+                    trailing_slash: listed.trailing_slash,
+                    encode: listed.encode,
                 },
                 ..StorefrontConfig::new(default.base_url)
             },

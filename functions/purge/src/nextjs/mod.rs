@@ -15,6 +15,7 @@ use ledger::plan::{Key, Layer};
 use platform::{Deadline, Secret};
 use reqwest::header::{AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, HOST, HeaderMap, HeaderName};
 use reqwest::{Client, RequestBuilder, Url};
+use serde::Deserialize;
 use serde_json::json;
 
 pub use path::{Encode, LONGEST_PATH, PathRules, TrailingSlash};
@@ -28,7 +29,8 @@ use crate::token::TokenSource;
 use crate::work::{Answer, Batch, Finished, Limits, Work};
 
 /// Where the secret is sent.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum SecretIn {
     /// `authorization: Bearer <secret>`.
     #[default]

@@ -1,5 +1,7 @@
 //! From the slug that a route holds to the paths that the storefront is asked to revalidate.
 
+use serde::Deserialize;
+
 use crate::Reason;
 
 /// Next.js silently ignores a longer path (`NEXT_CACHE_SOFT_TAG_MAX_LENGTH`), counted as JavaScript counts: UTF-16 units.
@@ -21,7 +23,8 @@ pub struct PathRules {
 }
 
 /// What to do about the slash at the end of a path. `/` alone is never touched.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum TrailingSlash {
     /// As the slug has it.
     #[default]
@@ -33,7 +36,8 @@ pub enum TrailingSlash {
 }
 
 /// Whether the path is percent-encoded here.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Encode {
     /// Sent as stored: the route of the storefront encodes, or uses `revalidatePath`, which wants it plain.
     #[default]
