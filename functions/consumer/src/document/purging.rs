@@ -87,20 +87,22 @@ impl Chunks {
     }
 }
 
+/// A layer's progress with a key after an outcome, for the work it is owed to.
 fn after(held: &Progress, outcome: &KeyOutcome) -> Progress {
-    match (held, outcome) {
-        (Progress::Owed { token, .. }, KeyOutcome::Confirmed) => Progress::Confirmed { token: token.clone() },
-        (Progress::Owed { token, tries }, KeyOutcome::Refused { .. }) if tries + 1 < MOST_TRIES => {
-            Progress::Owed {
-                tries: tries + 1,
-                token: token.clone(),
-            }
-        }
-        (Progress::Owed { token, .. }, KeyOutcome::Refused { reason }) => Progress::Refused {
-            token: token.clone(),
+    let Progress::Owed { token, tries } = held else {
+        return held.clone();
+    };
+    let token = token.clone();
+    match (
+        order::after(order::Progress::Open { tries: *tries }, outcome, MOST_TRIES),
+        outcome,
+    ) {
+        (order::Progress::Open { tries }, _) => Progress::Owed { tries, token },
+        (order::Progress::Settled, KeyOutcome::Refused { reason }) => Progress::Refused {
+            token,
             reason: reason.as_str().to_owned(),
         },
-        (held, _) => held.clone(),
+        (order::Progress::Settled, _) => Progress::Confirmed { token },
     }
 }
 
