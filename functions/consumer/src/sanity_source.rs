@@ -3,7 +3,7 @@
 use ledger::item::Seen;
 use platform::Deadline;
 use routing::config::RoutingQuery;
-use sanity::query::{Client, NextStep, QueryError, observe};
+use sanity::query::{Client, QueryError, observe};
 use serde_json::Value;
 
 use crate::source::{Shown, Source, SourceError};
@@ -23,14 +23,10 @@ impl SanitySource {
 
 impl From<QueryError> for SourceError {
     fn from(error: QueryError) -> Self {
-        let retry_after = match error.next_step() {
-            NextStep::Defer { after } => after,
-            // A query that cannot be answered is mended by a deployment; until then the event stays READY and visible.
-            NextStep::Fail => None,
-        };
+        // Also where a query cannot be answered: until it is mended the event stays READY and visible.
         Self {
             what: error.to_string(),
-            retry_after,
+            retry_after: error.retry_after(),
         }
     }
 }

@@ -130,23 +130,11 @@ mod tests {
 
     use super::*;
     use crate::{
-        identity::MessageGroup,
         item::{Class, Seen},
         observed::Observation,
-        record::{Decision, Settings},
+        record::Decision,
+        testing::settings,
     };
-
-    fn settings() -> Settings {
-        Settings {
-            stage: "test".to_owned(),
-            project: "project".to_owned(),
-            datasets: vec!["production".to_owned()],
-            message_group: MessageGroup::Document,
-            ready_shards: 4,
-            grace_seconds: 1500,
-            retention_days: 30,
-        }
-    }
 
     fn told(operation: &str, hook: &str, rest: &str) -> NewEvent {
         let body = format!(

@@ -95,19 +95,7 @@ impl NewEvent {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{identity::MessageGroup, item::Status};
-
-    fn settings() -> Settings {
-        Settings {
-            stage: "test".to_owned(),
-            project: "project".to_owned(),
-            datasets: vec!["production".to_owned()],
-            message_group: MessageGroup::Document,
-            ready_shards: 4,
-            grace_seconds: 1500,
-            retention_days: 30,
-        }
-    }
+    use crate::{item::Status, testing::settings};
 
     fn observed(class: Class, seen: Option<Seen>) -> NewEvent {
         let observation = Observation {

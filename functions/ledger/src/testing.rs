@@ -1,9 +1,23 @@
 //! Shared by the tests of this crate.
 
 use crate::{
-    identity,
+    identity::{self, MessageGroup},
     item::{Class, Kind, Origin, OutboxItem, State, Status},
+    record::Settings,
 };
+
+/// A stage with one dataset.
+pub(crate) fn settings() -> Settings {
+    Settings {
+        stage: "test".to_owned(),
+        project: "project".to_owned(),
+        datasets: vec!["production".to_owned()],
+        message_group: MessageGroup::Document,
+        ready_shards: 4,
+        grace_seconds: 1500,
+        retention_days: 30,
+    }
+}
 
 /// A pending event of document `page-1`.
 pub(crate) fn item(second: i64, revision: &str, class: Class) -> OutboxItem {

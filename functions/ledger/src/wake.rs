@@ -114,19 +114,14 @@ impl Sleeper {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{identity::MessageGroup, item::Status, testing::item};
+    use crate::{
+        item::Status,
+        testing::{item, settings},
+    };
 
     #[test]
     fn law_6_a_wake_has_an_id_of_its_own_and_is_forwarded() {
-        let settings = Settings {
-            stage: "test".to_owned(),
-            project: "project".to_owned(),
-            datasets: vec![],
-            message_group: MessageGroup::Document,
-            ready_shards: 4,
-            grace_seconds: 1500,
-            retention_days: 30,
-        };
+        let settings = settings();
         let now = OffsetDateTime::from_unix_timestamp(1_900_000_000).unwrap();
         let event = item(100, "r1", Class::Write);
         let wake = Sleeper::of(&event).wake(Kind::Reprocess, "g2", Origin::Operator, now, &settings);

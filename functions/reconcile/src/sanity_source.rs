@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use ledger::item::Seen;
 use platform::Deadline;
-use sanity::query::{Client, NextStep, QueryError};
+use sanity::query::{Client, QueryError};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use time::{OffsetDateTime, format_description::well_known::Rfc3339};
@@ -31,13 +31,9 @@ impl SanityLake {
 
 impl From<QueryError> for SourceError {
     fn from(error: QueryError) -> Self {
-        let retry_after = match error.next_step() {
-            NextStep::Defer { after } => after,
-            NextStep::Fail => None,
-        };
         Self {
             what: error.to_string(),
-            retry_after,
+            retry_after: error.retry_after(),
         }
     }
 }

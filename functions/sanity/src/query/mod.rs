@@ -134,6 +134,15 @@ pub enum NextStep {
 }
 
 impl QueryError {
+    /// How long the API asks to wait. None as well where asking again changes nothing: a query that cannot be answered is mended
+    /// by a deployment.
+    pub fn retry_after(&self) -> Option<Duration> {
+        match self.next_step() {
+            NextStep::Defer { after } => after,
+            NextStep::Fail => None,
+        }
+    }
+
     /// What to do next.
     pub fn next_step(&self) -> NextStep {
         match self {

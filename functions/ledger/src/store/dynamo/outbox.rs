@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use super::{DynamoLedger, Item, errors, from_item, key, number, text};
+use super::{DynamoLedger, Item, errors, key, number, text};
 use crate::{
     head::Head,
     item::OutboxItem,
@@ -114,17 +114,10 @@ impl Outbox for DynamoLedger {
         document_key: &str,
         sort_key: &str,
     ) -> Result<Option<(OutboxItem, Head)>, LedgerError> {
-        let answer = self
-            .client
-            .get_item()
-            .table_name(&self.outbox)
-            .set_key(Some(key(document_key, sort_key)))
-            .consistent_read(true)
-            .send()
-            .await
-            .map_err(errors::failed)?;
-        let Some(item) = answer.item else { return Ok(None) };
-        Ok(Some((from_item(item)?, self.head(document_key).await?)))
+        let Some(item) = self.one_item(document_key, sort_key).await? else {
+            return Ok(None);
+        };
+        Ok(Some((item, self.head(document_key).await?)))
     }
 
     async fn claim(
