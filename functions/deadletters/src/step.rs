@@ -12,7 +12,7 @@ use ledger::{
         jobs::{Bookmarks, Letters},
     },
 };
-use platform::{Clock, Deadline, Metrics};
+use platform::{Clock, Deadline, Metrics, fault_point};
 use serde::Serialize;
 
 use crate::{
@@ -151,7 +151,10 @@ where
                 match fate {
                     Fate::Keep => kept.push(letter),
                     Fate::Delete => match queue.delete(&letter).await {
-                        Ok(()) => summary.settled += 1,
+                        Ok(()) => {
+                            fault_point!("deadletters.deleted");
+                            summary.settled += 1;
+                        }
                         Err(error) => {
                             tracing::error!(
                                 message_id = letter.message_id,
@@ -205,7 +208,7 @@ where
         match now {
             Some(now) if now.state == State::Failed => {
                 let about = format!("{document_key}#{sort_key}");
-                let notice = self.place.failed(&with_error(&now, &item), letter.receive_count);
+                let notice = self.place.failed(&now, letter.receive_count);
                 self.tell_once(&about, &notice, summary).await?;
                 Ok(Fate::Keep)
             }
@@ -220,8 +223,8 @@ where
             .as_deref()
             .map_or(String::new(), |last| format!("; last error: {last}"));
         let reason = format!("the queue gave its message up after {receive_count} receives{last}");
-        let at = rfc3339(self.clock.now());
-        if self.ledger.fail(item, &reason, &at).await? == ledger::store::Written::Done {
+        if self.ledger.fail(item, &reason).await? == ledger::store::Written::Done {
+            fault_point!("deadletters.failed");
             summary.failed += 1;
             tracing::error!(event_id = item.event_id, sort_key = item.sk, reason, "failed");
         }
@@ -276,20 +279,12 @@ where
             return Ok(());
         }
         self.notices.publish(notice).await.map_err(Fault::Neighbour)?;
+        fault_point!("deadletters.told");
         summary.told += 1;
         self.ledger
             .set_bookmark(&job, 0, &rfc3339(self.clock.now()))
             .await?;
+        fault_point!("deadletters.noted");
         Ok(())
     }
-}
-
-/// The failed item with the consumer's own words from before it was marked.
-fn with_error(now: &OutboxItem, before: &OutboxItem) -> OutboxItem {
-    let mut item = now.clone();
-    if before.state == State::Pending {
-        item.last_error.clone_from(&before.last_error);
-        item.last_attempt.clone_from(&before.last_attempt);
-    }
-    item
 }

@@ -24,7 +24,7 @@ use ledger::{
     record::{Decision, NewEvent, Settings},
     store::{Documents, Mark, Outbox, Recorder, jobs::Letters, memory::MemoryLedger},
 };
-use platform::{Deadline, ManualClock, Metrics};
+use platform::{Deadline, ManualClock, Metrics, fault::watched};
 use sanity::{delivery::Delivery, signature::SignedAt};
 use time::OffsetDateTime;
 
@@ -50,6 +50,13 @@ impl Queue {
             .lock()
             .unwrap()
             .insert(id.to_owned(), (letter, false));
+    }
+
+    /// Nobody gave back what a killed run had received: it shows again by itself.
+    fn visibility_ends(&self) {
+        for (_, hidden) in self.letters.lock().unwrap().values_mut() {
+            *hidden = false;
+        }
     }
 
     fn left(&self) -> Vec<String> {
@@ -308,4 +315,54 @@ async fn law_15_a_notice_that_could_not_be_sent_is_sent_by_the_next_run() {
     *scene.told.down.lock().unwrap() = false;
     assert_eq!(scene.run().await.told, 1);
     assert_eq!(scene.queue.left(), ["m1"]);
+}
+
+/// What a run that is killed at its point number `dies_at`, and two more, make of letters of every kind: the points passed, who
+/// was told, and what is left of the letters.
+async fn play(dies_at: Option<usize>) -> (Vec<String>, Vec<String>, [Vec<String>; 2]) {
+    let scene = Scene::new();
+    let (open, done) = (scene.accept("page-1").await, scene.accept("page-2").await);
+    scene.apply(&done).await;
+    scene.wake_of("a", &open);
+    scene.wake_of("b", &done);
+    scene.queue.put("c", "not json");
+    scene.pipe.put("d", "probe");
+    // The Pipe's letter stands for this one: the failed item is not READY any more.
+    let ready = scene.accept("page-3").await;
+    scene.pipe.put("e", RANGE);
+    let killed = watched(scene.run(), dies_at).await;
+    assert_eq!(killed.end.is_none(), dies_at.is_some());
+    for _ in 0..2 {
+        scene.queue.visibility_ends();
+        scene.pipe.visibility_ends();
+        assert_eq!(scene.run().await.faults, 0);
+    }
+    assert_eq!(scene.held(&open).await.state, State::Failed);
+    assert_eq!(scene.held(&ready).await.state, State::Pending);
+    let mut told: Vec<String> = scene.notices().into_iter().map(|notice| notice.text).collect();
+    told.sort();
+    (killed.reached, told, [scene.queue.left(), scene.pipe.left()])
+}
+
+#[tokio::test]
+async fn law_15_a_run_killed_at_any_step_tells_of_every_letter_and_keeps_what_is_not_settled() {
+    let (points, whole, left) = play(None).await;
+    assert_eq!(left, [vec!["a", "c"], vec!["e"]]);
+    assert_eq!(whole.len(), 3);
+    for (place, point) in points.iter().enumerate() {
+        let (_, mut told, kept) = play(Some(place)).await;
+        let times = told.len();
+        told.dedup();
+        assert_eq!(told, whole, "killed at {point}");
+        assert_eq!(kept, left, "killed at {point}");
+        let twice = usize::from(point == "deadletters.told");
+        assert_eq!(
+            times - told.len(),
+            twice,
+            "told twice only between the two writes: {point}"
+        );
+    }
+    for point in ["failed", "told", "noted", "deleted"] {
+        assert!(points.contains(&format!("deadletters.{point}")), "{points:?}");
+    }
 }

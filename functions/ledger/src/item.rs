@@ -169,7 +169,7 @@ pub struct OutboxItem {
     pub trace_parent: Option<String>,
     /// Who brought it.
     pub source: Origin,
-    /// Summary of the last failure.
+    /// Summary of what a consumer last failed at.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_error: Option<String>,
     /// When a consumer last tried, RFC 3339.
@@ -200,11 +200,10 @@ pub struct OutboxItem {
 
 impl OutboxItem {
     /// Takes it out of the outbox's hands, for a person to look at.
-    pub(crate) fn wait_for_a_person(&mut self, state: State, name: &str, reason: &str, at: &str) {
+    pub(crate) fn wait_for_a_person(&mut self, state: State, name: &str, reason: &str) {
         self.state = state;
         self.status = None;
         self.reason = Some(reason.to_owned());
-        self.last_attempt = Some(at.to_owned());
         self.next_attempt = None;
         self.ready_shard = None;
         self.state_key = Some(resend::state_key(name));

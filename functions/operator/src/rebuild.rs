@@ -12,7 +12,7 @@ use ledger::store::{
     jobs::{Bookmarks, Letters},
     operator::{Inspection, Interventions},
 };
-use platform::{Clock, Deadline};
+use platform::{Clock, Deadline, fault_point};
 use routing::{
     Changed, Reading, Rows, TypePolicy, affected, cascade,
     model::{DocumentRef, Entry, RouteChange},
@@ -139,6 +139,7 @@ where
         }
         while mark.stand != Stand::Done && !deadline.is_near(MARGIN) {
             self.advance(&work, &mut mark).await?;
+            fault_point!("operator.advanced");
             let text = text_of(&mark);
             tracing::info!(job, dry_run = work.dry_run, progress = text, "rebuild goes on");
             if !work.dry_run {
@@ -255,7 +256,10 @@ where
                     Verdict::Leave => progress.left += 1,
                     Verdict::Write if work.dry_run => progress.written += 1,
                     Verdict::Write => match self.routes.apply(change, &work.deadline).await? {
-                        Outcome::Applied => progress.written += 1,
+                        Outcome::Applied => {
+                            fault_point!("operator.route-built");
+                            progress.written += 1;
+                        }
                         Outcome::Unchanged => {}
                         Outcome::Conflict => progress.left += 1,
                     },

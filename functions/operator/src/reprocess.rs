@@ -11,7 +11,7 @@ use ledger::{
         operator::{Change, Inspection, Interventions, Request},
     },
 };
-use platform::{Clock, Deadline};
+use platform::{Clock, Deadline, fault_point};
 use routing::store::RouteStore;
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -172,6 +172,7 @@ where
                 return Ok(answer("would_ask"));
             }
             if self.ledger.intervene(&request).await? == Written::Done {
+                fault_point!("operator.asked");
                 self.metrics.count("EventsReprocessed", 1);
                 tracing::info!(
                     event_id = target.sleeper.event_id,

@@ -9,7 +9,7 @@ use ledger::{
         operator::{Change, Inspection, Interventions, Request},
     },
 };
-use platform::Clock;
+use platform::{Clock, fault_point};
 use serde_json::{Value, json};
 
 use crate::{
@@ -75,6 +75,7 @@ where
                 "it was changed meanwhile; look at it again".to_owned(),
             ));
         }
+        fault_point!("operator.settled");
         self.metrics.count("EventsSettledByHand", 1);
         tracing::info!(event_id = item.event_id, state, "settled by hand");
         Ok(json!({"dry_run": false, "outcome": "settled", "state": state, "event_id": item.event_id}))

@@ -60,11 +60,7 @@ async fn law_14_an_older_failed_event_ends_applied() {
     tokio::time::advance(Duration::from_secs(60)).await;
     let newer = both.publish("page", "page-1", Some("/b"), &[]).await;
     let older = both.world.deliver(&older).await;
-    both.world
-        .ledger
-        .fail(&older, "it crashed", "then")
-        .await
-        .unwrap();
+    both.world.ledger.fail(&older, "it crashed").await.unwrap();
     both.world.drain(20).await;
     assert_eq!(
         both.world.item(&older).state,

@@ -204,9 +204,9 @@ impl Letters for Hands {
         self.ask(READ, self.ledger().item(document_key, sort_key)).await
     }
 
-    async fn fail(&self, item: &OutboxItem, reason: &str, at: &str) -> Result<Written, LedgerError> {
+    async fn fail(&self, item: &OutboxItem, reason: &str) -> Result<Written, LedgerError> {
         self.ask(WRITE, async {
-            let written = self.ledger().fail(item, reason, at).await?;
+            let written = self.ledger().fail(item, reason).await?;
             self.world.noted(&item.pk);
             self.world
                 .log(|| format!("  failed: {} {written:?}", self.world.item(item)));

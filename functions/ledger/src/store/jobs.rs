@@ -46,7 +46,8 @@ pub trait Letters: Send + Sync {
         sort_key: &str,
     ) -> impl Future<Output = Result<Option<OutboxItem>, LedgerError>> + Send;
 
-    /// Pending → failed, out of the READY index in the same write. [`Written::Moved`]: it is not pending any more.
+    /// Pending → failed, out of the READY index in the same write. What the consumer last said about it stays.
+    /// [`Written::Moved`]: it is not pending any more.
     ///
     /// # Errors
     /// The item keeps its state.
@@ -54,6 +55,5 @@ pub trait Letters: Send + Sync {
         &self,
         item: &OutboxItem,
         reason: &str,
-        at: &str,
     ) -> impl Future<Output = Result<Written, LedgerError>> + Send;
 }

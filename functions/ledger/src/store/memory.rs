@@ -285,7 +285,8 @@ impl Documents for MemoryLedger {
 
     async fn set_aside(&self, item: &OutboxItem, reason: &str, at: &str) -> Result<Written, LedgerError> {
         Ok(self.change(item, OutboxItem::is_open, |held| {
-            held.wait_for_a_person(State::InReview, "in_review", reason, at);
+            held.wait_for_a_person(State::InReview, "in_review", reason);
+            held.last_attempt = Some(at.to_owned());
         }))
     }
 

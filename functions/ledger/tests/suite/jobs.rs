@@ -1,13 +1,13 @@
 use ledger::{
     item::{State, Status},
     store::{
-        Documents, Outbox, Recorder, Written,
+        Deferral, Documents, Outbox, Recorder, Written,
         jobs::{Bookmarks, Letters, Wakes},
         operator::Inspection,
     },
 };
 
-use super::{event, mark, soon};
+use super::{NOW, event, mark, soon};
 
 pub async fn law_13_a_bookmark_is_moved_by_one_run_only(ledger: &impl Bookmarks) {
     assert_eq!(ledger.bookmark("changes").await.unwrap(), (0, None));
@@ -48,14 +48,17 @@ pub async fn law_15_a_failed_item_leaves_the_ready_index_and_is_listed(
 ) {
     let event = event("page-1", "r1", 100);
     ledger.record(&event, soon()).await.unwrap();
+    let deferral = Deferral {
+        next_attempt: NOW + 60,
+        error: "Stellate: 503".to_owned(),
+        at: "then".to_owned(),
+    };
+    ledger.defer(&event.item, &deferral).await.unwrap();
     assert_eq!(
-        ledger.fail(&event.item, "it crashed", "now").await.unwrap(),
+        ledger.fail(&event.item, "it crashed").await.unwrap(),
         Written::Done
     );
-    assert_eq!(
-        ledger.fail(&event.item, "again", "now").await.unwrap(),
-        Written::Moved
-    );
+    assert_eq!(ledger.fail(&event.item, "again").await.unwrap(), Written::Moved);
     let held = ledger
         .item(&event.item.pk, &event.item.sk)
         .await
@@ -63,6 +66,9 @@ pub async fn law_15_a_failed_item_leaves_the_ready_index_and_is_listed(
         .unwrap();
     assert_eq!((held.state, held.status), (State::Failed, None));
     assert_eq!(held.reason.as_deref(), Some("it crashed"));
+    // What the consumer said of it last is what a person has to know.
+    assert_eq!(held.last_error.as_deref(), Some("Stellate: 503"));
+    assert_eq!(held.last_attempt.as_deref(), Some("then"));
     assert!(
         ledger
             .due("READY#0", i64::MAX, None)
@@ -86,7 +92,7 @@ pub async fn law_12_what_is_settled_does_not_fail_any_more(
     ledger.record(&event, soon()).await.unwrap();
     ledger.mark(&event.item, &mark()).await.unwrap();
     assert_eq!(
-        ledger.fail(&event.item, "too late", "now").await.unwrap(),
+        ledger.fail(&event.item, "too late").await.unwrap(),
         Written::Moved
     );
     let held = ledger

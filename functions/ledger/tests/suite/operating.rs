@@ -195,7 +195,7 @@ pub async fn law_14_an_event_in_review_is_accepted_or_closed_once(
         ..request(3, close())
     };
     assert_eq!(ledger.intervene(&refused).await.unwrap(), Written::Moved);
-    ledger.fail(&held, "it crashed", "now").await.unwrap();
+    ledger.fail(&held, "it crashed").await.unwrap();
     let failed = item(held.pk.clone(), held.sk.clone()).await;
     let closing = Request {
         change: Some((failed.clone(), close())),

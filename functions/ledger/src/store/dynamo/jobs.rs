@@ -55,15 +55,15 @@ impl Letters for DynamoLedger {
         self.one_item(document_key, sort_key).await
     }
 
-    async fn fail(&self, item: &OutboxItem, reason: &str, at: &str) -> Result<Written, LedgerError> {
+    async fn fail(&self, item: &OutboxItem, reason: &str) -> Result<Written, LedgerError> {
         errors::conditional(
             self.client
                 .update_item()
                 .table_name(&self.outbox)
                 .set_key(Some(key(&item.pk, &item.sk)))
                 .update_expression(
-                    "SET #state = :failed, reason = :reason, last_error = :reason, last_attempt = :at, \
-                     state_key = :key REMOVE #status, next_attempt, ready_shard",
+                    "SET #state = :failed, reason = :reason, state_key = :key \
+                     REMOVE #status, next_attempt, ready_shard",
                 )
                 .condition_expression("#state = :pending")
                 .expression_attribute_names("#state", "state")
@@ -71,7 +71,6 @@ impl Letters for DynamoLedger {
                 .expression_attribute_values(":failed", text("failed"))
                 .expression_attribute_values(":pending", text("pending"))
                 .expression_attribute_values(":reason", text(reason))
-                .expression_attribute_values(":at", text(at))
                 .expression_attribute_values(":key", text(resend::state_key("failed")))
                 .send()
                 .await,

@@ -49,14 +49,11 @@ impl Letters for MemoryLedger {
         Ok(partition.and_then(|it| it.items.get(sort_key)).cloned())
     }
 
-    async fn fail(&self, item: &OutboxItem, reason: &str, at: &str) -> Result<Written, LedgerError> {
+    async fn fail(&self, item: &OutboxItem, reason: &str) -> Result<Written, LedgerError> {
         Ok(self.change(
             item,
             |held| held.state == State::Pending,
-            |held| {
-                held.last_error = Some(reason.to_owned());
-                held.wait_for_a_person(State::Failed, "failed", reason, at);
-            },
+            |held| held.wait_for_a_person(State::Failed, "failed", reason),
         ))
     }
 }
