@@ -1,5 +1,4 @@
-"""What the rig runs, built by cargo with one profile and one set of dependencies: the simulation, the functions with their
-fault points, and the fuzzer."""
+"""What the rig runs, built: the simulation, the functions with their fault points, and the fuzzer."""
 
 import io
 import os
@@ -10,15 +9,15 @@ import time
 import zipfile
 from pathlib import Path
 
-from stack.places import ROOT
+from stack.places import LOCAL, ROOT
 
-PROFILE = "rig"
-TARGET = ROOT / "target" / PROFILE
+PROGRAMS = LOCAL / "rig" / "programs"
+OPTIMIZED = "rig"
+"""The Cargo profile of what runs for long."""
 WITH_FAULT_POINTS = {
     "WebhookFunction": "webhook",
     "ConsumerFunction": "consumer",
     "RelayFunction": "relay",
-    "ReconcileFunction": "reconcile",
 }
 # What libFuzzer needs to see where an input leads, for the crates of this workspace only: the dependencies are those of every
 # other build, and no nightly compiler is needed.
@@ -36,40 +35,46 @@ class BuildFailed(RuntimeError):
 
 
 def simulation() -> Path:
-    """The program `simulate`."""
-    _cargo("simulate")
-    return TARGET / "simulate"
+    """The program `simulate`, optimized."""
+    _run("simulate", _optimized("simulate"))
+    return ROOT / "target" / OPTIMIZED / "simulate"
+
+
+def tested_simulation() -> Path:
+    """The program `simulate` as `cargo test` has built it for its own tests: slower, and there when they have run."""
+    _run("simulate", ["cargo", "test", "--quiet", "--workspace", "--no-run"])
+    return ROOT / "target" / "debug" / "simulate"
 
 
 def functions() -> dict[str, bytes]:
-    """The functions that can be told where to die, as Lambda takes them, by logical id."""
-    _cargo(*WITH_FAULT_POINTS.values())
-    return {name: _zipped(TARGET / crate) for name, crate in WITH_FAULT_POINTS.items()}
+    """The functions that can be told where to die, as Lambda takes them, by logical id. Each is built by itself, as sam builds it,
+    so that its dependencies are there already."""
+    for crate in WITH_FAULT_POINTS.values():
+        command = ["tests/build.sh", "cargo", "--lambda-dir", str(PROGRAMS), "--package", crate, "--bin", crate]
+        _run(crate, [*command, "--features", "fault-points"])
+    return {name: _zipped(PROGRAMS / crate / "bootstrap") for name, crate in WITH_FAULT_POINTS.items()}
 
 
 def fuzzer() -> Path:
-    """libFuzzer with all targets."""
+    """libFuzzer with all targets, optimized."""
     wrapper = Path(__file__).resolve().parent / "instrumented.sh"
     flags = " ".join(f"-C{flag}" for flag in COVERAGE)
-    _cargo("fuzz", environment={"RUSTC_WORKSPACE_WRAPPER": str(wrapper), "INSTRUMENTATION": flags})
-    return TARGET / "fuzz"
+    _run("fuzz", _optimized("fuzz"), RUSTC_WORKSPACE_WRAPPER=str(wrapper), INSTRUMENTATION=flags)
+    return ROOT / "target" / OPTIMIZED / "fuzz"
 
 
-def _cargo(*programs: str, environment: dict[str, str] | None = None) -> None:
-    """Builds programs. All packages of the rig are always named, whatever is built of them: so each build has the same features
-    and the same dependencies."""
+def _optimized(program: str) -> list[str]:
+    """Both packages are always named, whichever is built: so both have the same features of the same dependencies."""
+    packages = ["--package", "simulation", "--package", "fuzz", "--features", "fuzz/libfuzzer"]
+    return ["cargo", "build", "--quiet", "--profile", OPTIMIZED, *packages, "--bin", program]
+
+
+def _run(what: str, command: list[str], **environment: str) -> None:
     began = time.monotonic()
-    packages = ["simulation", "fuzz", *WITH_FAULT_POINTS.values()]
-    features = ["fuzz/libfuzzer", *(f"{crate}/fault-points" for crate in WITH_FAULT_POINTS.values())]
-    command = [
-        *("cargo", "build", "--quiet", "--profile", PROFILE, "--features", ",".join(features)),
-        *(part for package in packages for part in ("--package", package)),
-        *(part for program in programs for part in ("--bin", program)),
-    ]
-    if subprocess.run(command, check=False, cwd=ROOT, env=os.environ | (environment or {})).returncode != 0:
-        raise BuildFailed(f"cargo could not build {', '.join(programs)}")
+    if subprocess.run(command, check=False, cwd=ROOT, env=os.environ | environment).returncode != 0:
+        raise BuildFailed(f"{what} could not be built")
     if (seconds := time.monotonic() - began) > 5:
-        print(f"rig: {', '.join(programs)} built in {seconds:.0f} s", file=sys.stderr, flush=True)
+        print(f"rig: {what} built in {seconds:.0f} s", file=sys.stderr, flush=True)
 
 
 def _zipped(program: Path) -> bytes:

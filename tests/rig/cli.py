@@ -7,19 +7,20 @@ import sys
 import time
 from collections.abc import Callable
 from datetime import datetime
+from pathlib import Path
 
 from stack.canaries import CanaryFound
 from stack.stack import Stack
 
-from .build import machine
+from .build import machine, simulation, tested_simulation
 from .fuzzing import run_fuzz
 from .histories import run_histories
-from .kills import PARAMETERS, run_kills
+from .kills import PARAMETERS, Kills
 from .load import run_load
 from .result import Result, table
 
 EVENTS_A_SENDER = 12
-BOUNDED = {"HISTORIES": 2400, "KILLS": 3, "SENDERS": 40, "EVENTS": 120, "FUZZ_SECONDS": 0}
+BOUNDED = {"HISTORIES": 600, "KILLS": 3, "SENDERS": 40, "EVENTS": 120, "FUZZ_SECONDS": 0}
 WHOLE = {"HISTORIES": 24_000, "KILLS": 20, "SENDERS": 40, "EVENTS": 0, "FUZZ_SECONDS": 30}
 
 
@@ -42,7 +43,7 @@ def main(arguments: list[str] | None = None) -> int:
     seed = int(os.environ.get("SEED") or time.time())
     parts = options.parts or parts_of(given, sizes)
     _say(f"The rig: {', '.join(parts)}; seed {seed}; {machine()}; {datetime.now():%Y-%m-%d %H:%M}")
-    results = _run(parts, sizes, seed)
+    results = _run(parts, sizes, seed, tested_simulation if options.bounded else simulation)
     _say("")
     for line in table(results):
         _say(line)
@@ -67,10 +68,13 @@ def parts_of(given: dict[str, int], sizes: dict[str, int]) -> list[str]:
     return ["histories", "load", "kills"] + (["fuzz"] if sizes["FUZZ_SECONDS"] else [])
 
 
-def _run(parts: list[str], sizes: dict[str, int], seed: int) -> list[Result]:
+def _run(
+    parts: list[str], sizes: dict[str, int], seed: int, simulation: Callable[[], Path]
+) -> list[Result]:
     results = []
     if "histories" in parts:
-        results.append(_timed("histories", lambda: run_histories(sizes["HISTORIES"], _indented)))
+        histories = sizes["HISTORIES"]
+        results.append(_timed("histories", lambda: run_histories(simulation(), histories, _indented)))
     if "load" in parts or "kills" in parts:
         results += _on_a_stack(parts, sizes, seed)
     if "fuzz" in parts:
@@ -89,7 +93,7 @@ def _on_a_stack(parts: list[str], sizes: dict[str, int], seed: int) -> list[Resu
                 events = sizes["EVENTS"] or senders * EVENTS_A_SENDER
                 results.append(_timed("load", lambda: run_load(stack, senders, events, seed, _indented)))
             if "kills" in parts:
-                results.append(_timed("kills", lambda: run_kills(stack, sizes["KILLS"], seed, _indented)))
+                results.append(_timed("kills", lambda: Kills(stack, sizes["KILLS"], seed, _indented).run()))
             logs.ran = f"{stack.refuse_canaries()} lines without a secret, a token or content"
     except CanaryFound as found:
         logs.ran = "a secret, a token or content is logged"

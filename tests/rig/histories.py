@@ -3,10 +3,10 @@
 import re
 import subprocess
 from collections.abc import Callable
+from pathlib import Path
 
 from stack.places import ROOT
 
-from .build import simulation
 from .result import Result
 
 CONFIGURATIONS = 25
@@ -19,9 +19,8 @@ COLUMNS = (
 ).split()
 
 
-def run_histories(total: int, say: Callable[[str], None]) -> Result:
+def run_histories(program: Path, total: int, say: Callable[[str], None]) -> Result:
     """About `total` histories, the same number of each fault configuration."""
-    program = simulation()
     each = max(1, -(-total // CONFIGURATIONS))
     child = subprocess.Popen([str(program), "run", str(each)], cwd=ROOT, stdout=subprocess.PIPE, text=True)
     assert child.stdout is not None

@@ -1,30 +1,27 @@
 """The kill ledger: processes die while edits flow; afterwards every edit is looked for, and its effect."""
 
 import random
-import threading
 import time
 from collections.abc import Callable
-from contextlib import contextmanager
+from concurrent.futures import ThreadPoolExecutor
 
-from stack.functions import FunctionFailed
 from stack.stack import Stack
-from stack.waiting import DeadlineExceeded, wait_until
 
 from . import build, verdict
+from .relaying import PAUSE_SECONDS, calm_down, relaying
 from .result import Result
-from .steps import AT_RANDOM, PIPE, STEPS, Step
+from .steps import AT_RANDOM, PIPE, STAGES, Stage, Step
 from .traffic import Traffic
 from .victims import FAULT_POINT, Watch, killed, last_words, lives
 
 EDITORS = 3
 PACE_SECONDS = 0.25
-RELAY_SECONDS = 0.5
+OFTEN_SECONDS = 0.05
 VISIBILITY_SECONDS = 3
 STEP_SECONDS = 80.0
 """Longer than an invocation that is cut off is waited for."""
 SECONDS_A_KILL = 6.0
 LOOK_SECONDS = 0.2
-QUIET_SECONDS = 240.0
 PARAMETERS = {
     # Shorter, and on a busy machine the relay would send faster than the consumer works.
     "OutboxGraceSeconds": "25",
@@ -35,112 +32,108 @@ PARAMETERS = {
 }
 
 
-def run_kills(stack: Stack, kills: int, seed: int, say: Callable[[str], None]) -> Result:
-    """`kills` deaths at each of `STEPS`, with edits flowing meanwhile."""
-    chance = random.Random(seed)
-    _put_fault_points(stack)
-    stack.queues.set("RevalidateQueue", VisibilityTimeout=VISIBILITY_SECONDS)
-    result = Result("kills", "")
-    counted: dict[Step, int] = {}
-    with Traffic(stack, EDITORS, seed, PACE_SECONDS) as traffic:
-        for step in STEPS:
-            with step.weather(stack), _relaying(stack, step):
-                counted[step] = _deaths(stack, traffic, step, kills, chance)
-            say(f"{step.name:<40} {counted[step]:>3} kills")
-            if counted[step] < kills:
-                result.problems.append(f"{step.name}: {counted[step]} kills, not {kills}")
-    calm_down(stack)
-    journal = traffic.journal
-    again = sum(sent.tries > 1 for sent in journal.all)
-    result.ran = (
-        f"{sum(counted.values())} kills at {len(counted)} steps, {len(journal.all)} edits, {again} sent again"
-    )
-    result.problems += traffic.problems + [f"refused: {text}" for text in journal.refused]
-    verdict.judge(stack, journal, result)
-    return result
+class Kills:
+    """`wanted` deaths at each of `STAGES`' steps, with edits flowing meanwhile."""
 
+    def __init__(self, stack: Stack, wanted: int, seed: int, say: Callable[[str], None]):
+        self._stack = stack
+        self._wanted = wanted
+        self._chance = random.Random(seed)
+        self._say = say
+        self._traffic = Traffic(stack, EDITORS, seed, PACE_SECONDS)
+        self.counted: dict[Step, int] = {}
+        self.problems: list[str] = []
 
-def _put_fault_points(stack: Stack) -> None:
-    """Puts the builds that can be told where to die in the place of the deployed ones."""
-    client = stack.aws.client("lambda")
-    for name, code in build.functions().items():
-        client.update_function_code(FunctionName=stack.deployment.function(name), ZipFile=code)
+    def run(self) -> Result:
+        """Kills, lets everything come to rest, and judges."""
+        self._put_fault_points()
+        self._stack.queues.set("RevalidateQueue", VisibilityTimeout=VISIBILITY_SECONDS)
+        journal = self._traffic.journal
+        with self._traffic:
+            for stage in STAGES:
+                self._stage(stage)
+                # At once, before anything could make up for it: a 2xx means committed (law 1).
+                if verdict.lost(self._stack, journal) or self.problems:
+                    break
+        calm_down(self._stack)
+        again = sum(sent.tries > 1 for sent in journal.all)
+        result = Result(
+            "kills",
+            f"{sum(self.counted.values())} kills at {len(self.counted)} steps, {len(journal.all)} edits, "
+            f"{again} sent again",
+        )
+        result.problems += self.problems + self._traffic.problems
+        result.problems += [f"refused: {text}" for text in journal.refused]
+        verdict.judge(self._stack, journal, result)
+        return result
 
+    def _put_fault_points(self) -> None:
+        """Puts the builds that can be told where to die in the place of the deployed ones."""
+        client = self._stack.aws.client("lambda")
+        for name, code in build.functions().items():
+            client.update_function_code(FunctionName=self._stack.deployment.function(name), ZipFile=code)
 
-def _deaths(stack: Stack, traffic: Traffic, step: Step, kills: int, chance: random.Random) -> int:
-    """Waits for that many deaths, for a time; how many there were."""
-    end = time.monotonic() + STEP_SECONDS + SECONDS_A_KILL * kills
-    if step.point != AT_RANDOM:
-        return _deaths_at_a_point(stack, step, kills, end)
-    deaths = 0
-    while deaths < kills and time.monotonic() < end:
-        time.sleep(0.4 * chance.random())
-        if step.victim == "WebhookFunction":
-            traffic.one_in_flight(1.0)
-            time.sleep(0.02 * chance.random())
-        deaths += _kill_pipe(stack) if step.victim == PIPE else _kill_one(stack, step.victim, chance)
-    return deaths
+    def _stage(self, stage: Stage) -> None:
+        pause = OFTEN_SECONDS if stage.kills_the_relay else PAUSE_SECONDS
+        with stage.weather(self._stack), relaying(self._stack, pause), ThreadPoolExecutor() as pool:
+            for done in [pool.submit(self._lane, lane) for lane in stage.lanes]:
+                done.result()
 
+    def _lane(self, lane: tuple[Step, ...]) -> None:
+        chance = random.Random(self._chance.random())
+        try:
+            for step in lane:
+                began = time.monotonic()
+                counted = self.counted[step] = self._deaths(step, chance)
+                self._say(f"{step.name:<42} {counted:>3} kills in {time.monotonic() - began:>4.1f} s")
+                if counted < self._wanted:
+                    # Whatever keeps this step from being reached keeps the next ones too.
+                    self.problems.append(f"{step.name}: {counted} kills, not {self._wanted}; no further step")
+                    return
+        finally:
+            if lane[0].victim != PIPE:
+                self._set_fault_point(lane[0].victim, "")
 
-def _deaths_at_a_point(stack: Stack, step: Step, kills: int, end: float) -> int:
-    """Processes that are gone and whose last words were that they end there: one that fails to start is no kill."""
-    stack.functions.configure(step.victim, **{FAULT_POINT: step.point})
-    try:
-        with Watch(stack, step.victim, step.point) as watch:
+    def _deaths(self, step: Step, chance: random.Random) -> int:
+        """Waits for that many deaths, for a time; how many there were."""
+        end = time.monotonic() + STEP_SECONDS + SECONDS_A_KILL * self._wanted
+        if step.point != AT_RANDOM:
+            return self._deaths_at_a_point(step, end)
+        deaths = 0
+        while deaths < self._wanted and time.monotonic() < end:
+            time.sleep(0.4 * chance.random())
+            if step.victim == "WebhookFunction":
+                self._traffic.one_in_flight(1.0)
+                time.sleep(0.02 * chance.random())
+            deaths += self._kill_pipe() if step.victim == PIPE else self._kill_one(step.victim, chance)
+        return deaths
+
+    def _deaths_at_a_point(self, step: Step, end: float) -> int:
+        """Processes that are gone and whose last words were that they end there: one that fails to start is no kill."""
+        began = time.time()
+        self._set_fault_point(step.victim, step.point)
+        # Taken before the variable changes again, which ends processes too.
+        with Watch(self._stack, step.victim, step.point) as watch:
             counted = 0
-            while counted < kills and time.monotonic() < end:
+            while counted < self._wanted and time.monotonic() < end:
                 time.sleep(LOOK_SECONDS)
                 if watch.deaths > counted:
-                    counted = min(watch.deaths, last_words(stack, step.victim, step.point))
-        # Taken before the variable is taken back, which ends processes too.
+                    words = last_words(self._stack, step.victim, step.point, began)
+                    counted = min(watch.deaths, words)
         return counted
-    finally:
-        stack.functions.configure(step.victim, **{FAULT_POINT: ""})
 
+    def _set_fault_point(self, function: str, point: str) -> None:
+        self._stack.functions.configure(function, **{FAULT_POINT: point})
 
-def _kill_one(stack: Stack, function: str, chance: random.Random) -> bool:
-    running = lives(stack, function)
-    return bool(running) and killed(chance.choice(running))
+    def _kill_one(self, function: str, chance: random.Random) -> bool:
+        running = lives(self._stack, function)
+        return bool(running) and killed(chance.choice(running))
 
-
-def _kill_pipe(stack: Stack) -> bool:
-    """A Pipe that starts again begins at its starting position: everything comes a second time."""
-    assert stack.pipe is not None
-    was_running = stack.pipe.running()
-    stack.kill_pipe()
-    dead = was_running and not stack.pipe.running()
-    stack.start_pipe()
-    return dead
-
-
-@contextmanager
-def _relaying(stack: Stack, step: Step):
-    """The relay runs as its schedule would have it, and more often where it is the victim. Reconcile does not: what the webhook
-    lost it would mend."""
-    stop = threading.Event()
-    pause = 0.05 if step.victim == "RelayFunction" else RELAY_SECONDS
-
-    def work() -> None:
-        while not stop.is_set():
-            try:
-                stack.relay_once()
-            except FunctionFailed:
-                pass  # It was killed, or the queue is denied.
-            stop.wait(pause)
-
-    thread = threading.Thread(target=work)
-    thread.start()
-    try:
-        yield
-    finally:
-        stop.set()
-        thread.join()
-
-
-def calm_down(stack: Stack) -> None:
-    """The relay runs until nothing is open, or for a time; what is left is the verdict's."""
-    with _relaying(stack, Step("")):
-        try:
-            wait_until(lambda: verdict.is_quiet(stack), QUIET_SECONDS, "nothing is open", interval=1.0)
-        except DeadlineExceeded:
-            pass
+    def _kill_pipe(self) -> bool:
+        """A Pipe that starts again begins at its starting position: everything comes a second time."""
+        assert self._stack.pipe is not None
+        was_running = self._stack.pipe.running()
+        self._stack.kill_pipe()
+        dead = was_running and not self._stack.pipe.running()
+        self._stack.start_pipe()
+        return dead

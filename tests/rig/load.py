@@ -13,7 +13,7 @@ from stack.neighbours.sender import Answer
 from stack.stack import Stack
 
 from . import verdict
-from .kills import calm_down
+from .relaying import calm_down
 from .result import Result
 from .traffic import Journal, Sent, deliver
 

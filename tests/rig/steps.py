@@ -18,7 +18,6 @@ class Step:
 
     victim: str
     point: str = AT_RANDOM
-    weather: Callable[[Stack], AbstractContextManager] = fair
 
     @property
     def name(self) -> str:
@@ -26,25 +25,42 @@ class Step:
         return f"{self.victim.removesuffix('Function').lower():<9} {self.point}"
 
 
-def _consumer(*points: str, weather=fair) -> list[Step]:
-    return [Step("ConsumerFunction", f"consumer.{point}", weather) for point in points]
+@dataclass(frozen=True)
+class Stage:
+    """Steps under one weather. A lane's steps come one after another and have one victim; lanes go side by side."""
+
+    weather: Callable[[Stack], AbstractContextManager]
+    lanes: tuple[tuple[Step, ...], ...]
+
+    @property
+    def kills_the_relay(self) -> bool:
+        """Whether the relay is a victim, so that it has to run often."""
+        return any(step.victim == "RelayFunction" for lane in self.lanes for step in lane)
 
 
-STEPS = [
-    Step("WebhookFunction"),
-    Step("WebhookFunction", "webhook.verified"),
-    Step("WebhookFunction", "webhook.recorded"),
-    Step(PIPE),
-    Step("ConsumerFunction"),
-    *_consumer(
-        "read", "fenced", "routes-read", "rows-read", "plan-made", "plan-stored", "route-written", "cascaded"
+def _lane(victim: str, *points: str) -> tuple[Step, ...]:
+    return tuple(Step(victim, point) for point in points)
+
+
+STAGES = (
+    Stage(
+        fair,
+        (
+            _lane("WebhookFunction", AT_RANDOM, "webhook.verified", "webhook.recorded"),
+            _lane(PIPE, AT_RANDOM),
+            _lane(
+                "ConsumerFunction",
+                AT_RANDOM,
+                *("consumer.read", "consumer.fenced", "consumer.routes-read", "consumer.rows-read"),
+                *("consumer.plan-made", "consumer.plan-stored", "consumer.route-written", "consumer.cascaded"),
+                *("consumer.purge-due.GraphqlCdn", "consumer.purge-sent.GraphqlCdn"),
+                *("consumer.purge-confirmed.GraphqlCdn", "consumer.purge-due.Storefront"),
+                *("consumer.purge-sent.Storefront", "consumer.purge-confirmed.Storefront"),
+                *("consumer.purged", "consumer.head-moved", "consumer.marked"),
+            ),
+        ),
     ),
-    *_consumer("purge-due.GraphqlCdn", "purge-sent.GraphqlCdn", "purge-confirmed.GraphqlCdn"),
-    *_consumer("purge-due.Storefront", "purge-sent.Storefront", "purge-confirmed.Storefront"),
-    *_consumer("purged", "head-moved", "marked"),
-    *_consumer("putting-off", "put-off", weather=stellate_down),
-    Step("RelayFunction", weather=pipe_paused),
-    Step("RelayFunction", "relay.claimed", pipe_paused),
-    Step("RelayFunction", "relay.sent", pipe_paused),
-    Step("RelayFunction", "relay.unclaimed", queue_denied),
-]
+    Stage(stellate_down, (_lane("ConsumerFunction", "consumer.putting-off", "consumer.put-off"),)),
+    Stage(pipe_paused, (_lane("RelayFunction", AT_RANDOM, "relay.claimed", "relay.sent"),)),
+    Stage(queue_denied, (_lane("RelayFunction", "relay.unclaimed"),)),
+)

@@ -43,8 +43,8 @@ class Journal:
 
     @property
     def all(self) -> list[Sent]:
-        """Every edit."""
-        return [sent for edits in self.by_document.values() for sent in edits]
+        """Every edit so far."""
+        return [sent for edits in list(self.by_document.values()) for sent in edits]
 
 
 class Traffic:

@@ -34,17 +34,23 @@ def is_quiet(stack: Stack) -> bool:
     return stack.queues.total("RevalidateQueue") == 0 and not open_items(stack)
 
 
+def lost(stack: Stack, journal: Journal) -> list[Sent]:
+    """Edits whose webhook was answered 2xx and that the ledger does not hold."""
+    accepted = [sent for sent in journal.all if sent.accepted]
+    events = {event["event_id"] for event in stack.ledger.scan("events")}
+    return [sent for sent in accepted if sent.edit.event_id not in events]
+
+
 def judge(stack: Stack, journal: Journal, result: Result) -> None:
     """Adds what is wrong to a result."""
-    events = {event["event_id"] for event in stack.ledger.scan("events")}
-    lost = [sent for sent in journal.all if sent.accepted and sent.edit.event_id not in events]
+    gone = lost(stack, journal)
     stuck = open_items(stack)
     stale = _stale(stack, journal)
-    result.lost, result.stuck, result.stale = len(lost), len(stuck), len(stale)
+    result.lost, result.stuck, result.stale = len(gone), len(stuck), len(stale)
     result.panics = sum(
         "panicked" in line for name in stack.functions.names() for line in stack.functions.log(name)
     )
-    result.details += [f"lost: {sent.edit.document_id} {sent.edit.revision}" for sent in lost[:SHOWN]]
+    result.details += [f"lost: {sent.edit.document_id} {sent.edit.revision}" for sent in gone[:SHOWN]]
     result.details += [
         f"stuck: {item['pk'][:16]}… {item['sk']} {item.get('state')} {item.get('status')} {item.get('reason', '')}"
         for item in stuck[:SHOWN]

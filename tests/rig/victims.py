@@ -49,9 +49,9 @@ def killed(life: Life) -> bool:
     return not alive(life)
 
 
-def last_words(stack: Stack, function: str, point: str) -> int:
-    """How many processes of a function have logged that they end at a fault point."""
-    return sum(line.get("fault_point") == point for line in stack.functions.json_log(function))
+def last_words(stack: Stack, function: str, point: str, since: float) -> int:
+    """How many processes of a function have logged since then (epoch seconds) that they end at a fault point."""
+    return sum(line.get("fault_point") == point for line in stack.functions.json_log(function, since))
 
 
 class Watch:

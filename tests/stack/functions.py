@@ -62,13 +62,15 @@ class Functions:
         """While inside (`with`), the function's role is denied these actions."""
         return denied(self._aws, self._deployment.role_of(logical_id), *actions, resource=resource)
 
-    def log(self, logical_id: str) -> list[str]:
-        """Everything the function printed that the emulator has taken in, oldest first."""
+    def log(self, logical_id: str, since: float = 0) -> list[str]:
+        """Everything the function printed that the emulator has taken in, from a time (epoch seconds) on, oldest first."""
         logs = self._aws.client("logs")
         name = self._deployment.function(logical_id)
         configuration = self._aws.client("lambda").get_function_configuration(FunctionName=name)
         group = configuration.get("LoggingConfig", {}).get("LogGroup") or f"/aws/lambda/{name}"
-        pages = logs.get_paginator("filter_log_events").paginate(logGroupName=group)
+        pages = logs.get_paginator("filter_log_events").paginate(
+            logGroupName=group, startTime=int(since * 1000)
+        )
         try:
             entries = [entry for page in pages for entry in page["events"]]
         except logs.exceptions.ResourceNotFoundException:
@@ -77,10 +79,10 @@ class Functions:
             entry["message"].rstrip("\n") for entry in sorted(entries, key=lambda entry: entry["timestamp"])
         ]
 
-    def json_log(self, logical_id: str) -> list[dict[str, Any]]:
+    def json_log(self, logical_id: str, since: float = 0) -> list[dict[str, Any]]:
         """The lines of its log that are JSON objects."""
         found = []
-        for line in self.log(logical_id):
+        for line in self.log(logical_id, since):
             try:
                 parsed = json.loads(line)
             except ValueError:

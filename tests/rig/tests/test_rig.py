@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 import requests
-from rig import cli, verdict
+from rig import cli, kills, verdict
 from rig.result import Result, table
 from rig.traffic import Journal, Sent, deliver
 from rig.victims import alive, killed
@@ -88,8 +88,8 @@ class World:
         self.revalidations = [{"slug": "/one", "at": LATER}]
         self.log = []
 
-    def judged(self):
-        stack = SimpleNamespace(
+    def stack(self):
+        return SimpleNamespace(
             ledger=SimpleNamespace(
                 scan=lambda table: {"events": self.events, "outbox": self.outbox}[table],
                 routes=lambda: self.routes,
@@ -98,9 +98,12 @@ class World:
             storefront=SimpleNamespace(revalidations=lambda: self.revalidations),
             lake=SimpleNamespace(document=lambda _: {"_id": "page-1"}),
             functions=SimpleNamespace(names=lambda: ["F"], log=lambda _: self.log),
+            queues=SimpleNamespace(set=lambda *_, **__: None),
         )
+
+    def judged(self):
         result = Result("kills", "")
-        verdict.judge(stack, self.journal, result)
+        verdict.judge(self.stack(), self.journal, result)
         return result.lost, result.stuck, result.stale, result.panics
 
 
@@ -155,6 +158,43 @@ def test_what_does_not_follow_the_source_is_stale(spoil):
     world = World()
     spoil(world)
     assert world.judged() == (0, 0, 1, 0)
+
+
+class Killed(kills.Kills):
+    """Kills nothing, and notes its stages. Each loses an edit that was accepted, or has a step that nobody comes by."""
+
+    def __init__(self, world, *, loses):
+        super().__init__(world.stack(), 3, 1, lambda _: None)
+        self._world = world
+        self._loses = loses
+        self.stages = []
+
+    def _put_fault_points(self):
+        pass
+
+    def _stage(self, stage):
+        self.stages.append(stage)
+        self._traffic.journal.add(sent(at=f"2026-11-30T11:59:0{len(self.stages)}.000Z"))
+        if not self._loses:
+            self._world.events += [{"event_id": one.edit.event_id} for one in self._traffic.journal.all]
+            self._lane(stage.lanes[0])
+
+    def _deaths(self, step, chance):
+        return 3 if self._loses else 0
+
+    def _set_fault_point(self, function, point):
+        pass
+
+
+@pytest.mark.parametrize("loses", [True, False])
+def test_kills_end_with_the_stage_that_loses_an_edit_or_whose_step_nobody_comes_by(loses, monkeypatch):
+    monkeypatch.setattr(kills, "EDITORS", 0)
+    monkeypatch.setattr(kills, "calm_down", lambda _: None)
+    killed = Killed(World(), loses=loses)
+    result = killed.run()
+    assert len(killed.stages) == 1
+    assert not result.good
+    assert (result.lost, bool(result.problems)) == ((1, False) if loses else (0, True))
 
 
 def test_a_panic_is_counted():
