@@ -91,6 +91,12 @@ TARGETS_SECRET_KEYS = {"sanity_token", "stellate_token", "storefront_secret"}
 
 # Every right of every role: resource as the policy names it, and the verbs.
 _WRITE_LOG = {"logs:CreateLogStream", "logs:PutLogEvents"}
+# Through the one policy of those who may read the evidence.
+EVIDENCE_POLICY = "EvidenceReaderPolicy"
+_EVIDENCE = {
+    "${EventsTable.Arn}": {"dynamodb:GetItem"},
+    "${EventsTable.Arn}/index/by_document": {"dynamodb:Query"},
+}
 RIGHTS = {
     "WebhookRole": {
         "${EventsTable.Arn}": {"dynamodb:PutItem"},
@@ -98,8 +104,8 @@ RIGHTS = {
         "${WebhookSecret.Id}": {"secretsmanager:GetSecretValue"},
         "${WebhookLogGroup.Arn}": _WRITE_LOG,
     },
-    "ConsumerRole": {
-        "${EventsTable.Arn}": {"dynamodb:GetItem"},
+    "ConsumerRole": _EVIDENCE
+    | {
         "${OutboxTable.Arn}": {
             "dynamodb:GetItem",
             "dynamodb:Query",
@@ -140,8 +146,8 @@ RIGHTS = {
         "${ReconcileLogGroup.Arn}": _WRITE_LOG,
     },
     "ReconcileScheduleRole": {"${ReconcileFunction.Arn}": {"lambda:InvokeFunction"}},
-    "OperatorRole": {
-        "${EventsTable.Arn}": {"dynamodb:GetItem"},
+    "OperatorRole": _EVIDENCE
+    | {
         "${OutboxTable.Arn}": {"dynamodb:GetItem", "dynamodb:Query", "dynamodb:PutItem", "dynamodb:UpdateItem"},
         "${OutboxTable.Arn}/index/by_state": {"dynamodb:Query"},
         "${RoutesTable.Arn}": {
@@ -191,7 +197,7 @@ TRUST = {
 # How often each schedule runs what.
 SCHEDULES = {"RelayFunction": "rate(1 minute)", "ReconcileFunction": "rate(15 minutes)", "DeadLettersFunction": "rate(5 minutes)"}
 # What evidence may be done to. Anything beyond could change or delete it.
-EVIDENCE_VERBS = {"dynamodb:PutItem", "dynamodb:GetItem"}
+EVIDENCE_VERBS = {"dynamodb:PutItem", "dynamodb:GetItem", "dynamodb:Query"}
 
 # Alarms an operator must have: namespace, metric, and what its dimension refers to.
 ALARMS = {

@@ -1,16 +1,26 @@
 """Roles and their rights: exactly what the code asks for, on exactly what it asks it of."""
 
-from contract import EVIDENCE_VERBS, FUNCTIONS, RIGHTS, TRUST
+from contract import EVIDENCE_POLICY, EVIDENCE_VERBS, FUNCTIONS, RIGHTS, TRUST
 from model import as_list, reference, text
 
 from . import check
 
 
-def _statements(template):
-    """Every statement of every role: the role's logical id and the statement."""
+def _own_statements(template):
+    """Every statement written in a role: the role's logical id and the statement."""
     for role, properties in template.of_type("AWS::IAM::Role").items():
         for policy in as_list(properties.get("Policies")):
             for statement in as_list(policy["PolicyDocument"]["Statement"]):
+                yield role, statement
+
+
+def _statements(template):
+    """Those, and the ones that the role has by a policy of this template."""
+    yield from _own_statements(template)
+    for role, properties in template.of_type("AWS::IAM::Role").items():
+        for arn in as_list(properties.get("ManagedPolicyArns")):
+            policy = template.properties(reference(arn)[0])
+            for statement in as_list(policy.get("PolicyDocument", {}).get("Statement")):
                 yield role, statement
 
 
@@ -19,7 +29,7 @@ def _has_wildcard(value):
 
 
 def _grants(template):
-    """Role -> resource -> verbs, without what another check reports: wildcards, and verbs on evidence."""
+    """Role -> resource -> verbs."""
     grants = {role: {} for role in template.of_type("AWS::IAM::Role")}
     for role, statement in _statements(template):
         for resource in as_list(statement.get("Resource")):
@@ -53,6 +63,19 @@ def evidence_is_only_added(template):
 
 
 @check
+def evidence_has_one_policy_of_readers(template):
+    for role, statement in _own_statements(template):
+        if any(text(resource).startswith("${EventsTable") for resource in as_list(statement.get("Resource"))):
+            for action in as_list(statement.get("Action")):
+                if action in EVIDENCE_VERBS - {"dynamodb:PutItem"}:
+                    yield f"{role} may {action} on the evidence without {EVIDENCE_POLICY}"
+    if "Roles" in template.properties(EVIDENCE_POLICY):
+        yield f"{EVIDENCE_POLICY} attaches itself; its readers say so themselves"
+    if not any(output.get("Value") == {"Ref": EVIDENCE_POLICY} for output in template.outputs.values()):
+        yield f"no output names {EVIDENCE_POLICY}, so nobody can be given it"
+
+
+@check
 def role_lacks_right(template):
     grants = _grants(template)
     for role, wanted in RIGHTS.items():
@@ -72,14 +95,15 @@ def role_has_needless_right(template):
                 continue
             excess = verbs - RIGHTS.get(role, {}).get(resource, set())
             if resource == "${EventsTable.Arn}":
-                excess &= EVIDENCE_VERBS
+                # Reading and changing it are reported by checks of their own.
+                excess &= {"dynamodb:PutItem"}
             for verb in sorted(verb for verb in excess if "*" not in verb):
                 yield f"{role} may {verb} on {resource}, which it has no use for"
 
 
 @check
 def role_is_explicit(template):
-    """One role a function, with inline policies: they exist before anything that uses them is tried."""
+    """One role a function, with inline policies, which say at the role what it may do; the evidence's readers alone share one."""
     roles = template.of_type("AWS::IAM::Role")
     seen = []
     for name in FUNCTIONS:
@@ -90,11 +114,13 @@ def role_is_explicit(template):
     if len(seen) != len(set(seen)):
         yield "two functions share a role"
     for name, role in roles.items():
-        if role.get("ManagedPolicyArns"):
-            yield f"{name} has managed policies, which grant more than it needs"
+        for arn in as_list(role.get("ManagedPolicyArns")):
+            if reference(arn)[0] != EVIDENCE_POLICY:
+                yield f"{name} has a managed policy, which grants more than it needs: {text(arn)}"
     for kind in ("AWS::IAM::Policy", "AWS::IAM::ManagedPolicy", "AWS::IAM::RolePolicy"):
         for name in template.of_type(kind):
-            yield f"{name} is a policy apart from its role"
+            if name != EVIDENCE_POLICY:
+                yield f"{name} is a policy apart from its role"
 
 
 @check

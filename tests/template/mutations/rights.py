@@ -15,6 +15,7 @@ def _allow(action, resource):
     return {"Effect": "Allow", "Action": action, "Resource": resource}
 
 
+CONSUMER_NEXT = 5
 WEBHOOK_ADDS_EVENT, WEBHOOK_LOG, WEBHOOK_NEXT = 0, 3, 4
 RELAY_SENDS, RELAY_NEXT = 2, 5
 
@@ -35,10 +36,10 @@ MUTATIONS = {
             _policy("RelayRole", RELAY_NEXT),
             _allow("dynamodb:Query", {"Fn::Sub": "${OutboxTable.Arn}/index/*"}),
         ),
-        ("dynamodb:*", _policy("ConsumerRole", 6), _allow("dynamodb:*", arn("RoutesTable"))),
+        ("dynamodb:*", _policy("ConsumerRole", CONSUMER_NEXT), _allow("dynamodb:*", arn("RoutesTable"))),
         (
             "dynamodb:* on the events table",
-            _policy("ConsumerRole", 6),
+            _policy("ConsumerRole", CONSUMER_NEXT),
             _allow("dynamodb:*", arn("EventsTable")),
         ),
         (
@@ -55,7 +56,7 @@ MUTATIONS = {
         ),
         (
             "DeleteItem granted on the events table",
-            _policy("ConsumerRole", 6),
+            _policy("ConsumerRole", CONSUMER_NEXT),
             _allow("dynamodb:DeleteItem", arn("EventsTable")),
         ),
         (
@@ -64,12 +65,32 @@ MUTATIONS = {
             _allow("dynamodb:BatchWriteItem", arn("EventsTable")),
         ),
         (
+            "readers may scan the events table",
+            properties("EvidenceReaderPolicy", "PolicyDocument.Statement.0.Action"),
+            ["dynamodb:GetItem", "dynamodb:Scan"],
+        ),
+        (
             "PartiQLDelete granted on the events table",
             _policy("WebhookRole", WEBHOOK_NEXT),
             _allow("dynamodb:PartiQLDelete", arn("EventsTable")),
         ),
     ],
+    "evidence-has-one-policy-of-readers": [
+        (
+            "webhook may read events by a right of its own",
+            _policy("WebhookRole", WEBHOOK_NEXT),
+            _allow("dynamodb:GetItem", arn("EventsTable")),
+        ),
+        (
+            "relay may list events by a right of its own",
+            _policy("RelayRole", RELAY_NEXT),
+            _allow("dynamodb:Query", {"Fn::Sub": "${EventsTable.Arn}"}),
+        ),
+        ("policy attaches itself", properties("EvidenceReaderPolicy", "Roles"), [{"Ref": "RelayRole"}]),
+        ("policy without an output", "Outputs.EvidenceReaderPolicyArn", REMOVED),
+    ],
     "role-lacks-right": [
+        ("operator may not read events", properties("OperatorRole", "ManagedPolicyArns"), REMOVED),
         ("Pipe may not send to its DLQ", _policy("OutboxPipeRole", "1.Resource"), [arn("RevalidateQueue")]),
         (
             "Pipe may not send to the queue",
@@ -82,7 +103,7 @@ MUTATIONS = {
         ("webhook may not log", _policy("WebhookRole", WEBHOOK_LOG), REMOVED),
         (
             "consumer may not check conditions",
-            _policy("ConsumerRole", "2.Action"),
+            _policy("ConsumerRole", "1.Action"),
             lambda actions: actions[:-1],
         ),
     ],
@@ -94,8 +115,8 @@ MUTATIONS = {
         ),
         (
             "webhook may read events",
-            _policy("WebhookRole", WEBHOOK_NEXT),
-            _allow("dynamodb:GetItem", arn("EventsTable")),
+            properties("WebhookRole", "ManagedPolicyArns"),
+            [{"Ref": "EvidenceReaderPolicy"}],
         ),
         (
             "relay may delete outbox items",
@@ -109,7 +130,7 @@ MUTATIONS = {
         ),
         (
             "consumer may read the webhook secret",
-            _policy("ConsumerRole", 6),
+            _policy("ConsumerRole", CONSUMER_NEXT),
             _allow("secretsmanager:GetSecretValue", {"Fn::GetAtt": ["WebhookSecret", "Id"]}),
         ),
         (
@@ -122,7 +143,7 @@ MUTATIONS = {
         ("role left to SAM", properties("RelayFunction", "Role"), REMOVED),
         (
             "managed policy",
-            properties("ConsumerRole", "ManagedPolicyArns"),
+            properties("RelayRole", "ManagedPolicyArns"),
             ["arn:aws:iam::aws:policy/AmazonSQSFullAccess"],
         ),
         ("two functions, one role", properties("RelayFunction", "Role"), arn("ConsumerRole")),
