@@ -71,29 +71,84 @@ async fn law_5_recompute_consults_the_source() {
     assert_eq!(world.item(&late).reason.as_deref(), Some("late"));
 }
 
+/// A page that was at `/ever`, then at `/s`, which no event says: the hook has no projection, only the source knows the slugs.
+async fn once_at_ever(world: &World) {
+    for slug in ["/ever", "/s"] {
+        let mut change = world.lake.write("page", "home", Some(slug), &["strip"]);
+        let body = change.body.as_object_mut().unwrap();
+        body.remove("slug");
+        body.remove("previousSlug");
+        let item = world.deliver(&change).await;
+        assert!(item.slugs.is_empty());
+        past_the_delay().await;
+        world.wake(&item).await.unwrap();
+    }
+}
+
 #[tokio::test(start_paused = true)]
-async fn law_5_compensate_purges_every_slug_that_the_document_ever_had() {
+async fn law_5_compensate_purges_every_slug_that_the_document_ever_had_whoever_knew_it() {
     for (policy, expected) in [("recompute", false), ("compensate", true)] {
         let world = World::with_late(policy);
-        let first = world
-            .deliver(&world.lake.write("page", "home", Some("/ever"), &[]))
-            .await;
-        past_the_delay().await;
-        world.wake(&first).await.unwrap();
-        let moved = world
-            .deliver(&world.lake.write("page", "home", Some("/s"), &[]))
-            .await;
-        past_the_delay().await;
-        world.wake(&moved).await.unwrap();
+        once_at_ever(&world).await;
         let late = one_late(&world).await;
         world.wake(&late).await.unwrap();
-        assert_eq!(
-            world.slugs(STOREFRONT).contains(&"/ever".to_owned()),
-            expected,
-            "{policy}: no route and no open event knows it any more"
-        );
+        for layer in [Layer::GraphqlCdn, STOREFRONT] {
+            assert_eq!(
+                world.slugs(layer).contains(&"/ever".to_owned()),
+                expected,
+                "{policy}: no route and no event knows it any more"
+            );
+        }
         world.assert_applied(&[&late]);
     }
+}
+
+/// A component has no slugs: those of the pages that it was on are not its own.
+#[tokio::test(start_paused = true)]
+async fn law_5_compensate_leaves_the_pages_of_others_alone() {
+    let world = World::with_late("compensate");
+    once_at_ever(&world).await;
+    let mut changes = Vec::new();
+    for _ in 0..3 {
+        changes.push(world.lake.write("banner", "strip", None, &[]));
+        tokio::time::advance(Duration::from_secs(3)).await;
+    }
+    let applied = world.deliver(&changes[0]).await;
+    past_the_delay().await;
+    world.wake(&applied).await.unwrap();
+    let slugs = world.slugs(STOREFRONT);
+    assert_eq!(slugs.last().unwrap(), "/s", "the page shows it");
+    let moved = world
+        .deliver(&world.lake.write("page", "home", Some("/t"), &["strip"]))
+        .await;
+    let newest = world.deliver(&changes[2]).await;
+    past_the_delay().await;
+    world.wake_all(&[&moved]).await.unwrap();
+    world.wake_all(&[&newest]).await.unwrap();
+    world.asked.clear();
+    let late = world.deliver(&changes[1]).await;
+    past_the_delay().await;
+    world.wake(&late).await.unwrap();
+    assert_eq!(world.item(&late).reason.as_deref(), Some("late_compensated"));
+    assert_eq!(world.slugs(STOREFRONT), ["/t"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn law_15_compensation_that_misses_forgotten_slugs_says_so() {
+    let world = World::with_late("compensate");
+    for number in 0..12 {
+        let slug = format!("/{number:01700}");
+        let item = world
+            .deliver(&world.lake.write("page", "home", Some(&slug), &[]))
+            .await;
+        past_the_delay().await;
+        world.wake(&item).await.unwrap();
+    }
+    assert_eq!(world.sum("CascadeBoundHit"), 0.0, "nobody misses them yet");
+    let late = one_late(&world).await;
+    world.wake(&late).await.unwrap();
+    assert_eq!(world.sum("CascadeBoundHit"), 1.0, "what the alarm counts");
+    world.assert_applied(&[&late]);
 }
 
 /// A restored document carries an older time. Whatever the policy, what the source shows ends purged.

@@ -4,7 +4,7 @@
 use ledger::{
     identity,
     item::{OutboxItem, Seen},
-    plan::{Entry, Plan, PlanEntry, merge_into_chunks},
+    plan::{Entry, Key, Plan, PlanEntry, merge_into_chunks},
     record::{milliseconds, rfc3339},
     store::{Breakers, Documents, LedgerError, Written},
 };
@@ -123,6 +123,12 @@ where
                 })
                 .collect();
             wanted.extend(carried.iter().cloned());
+            let own_objects: Vec<Key> = wanted
+                .iter()
+                .filter(|entry| entry.key.is_object_of(&changed.document.document_id))
+                .map(|entry| entry.key.clone())
+                .collect();
+            wanted.extend(self.compensation(round, &own_objects));
             let mut plan = plan.clone();
             plan.owe(&wanted, &self.targets.layers(), &token);
             let chunks = self.store_plan(round, &plan).await?;
@@ -156,7 +162,6 @@ where
         let mut slugs: Vec<String> = naming
             .iter()
             .flat_map(|item| item.slugs.iter().cloned())
-            .chain(round.late.slugs.iter().cloned())
             .collect();
         slugs.sort();
         slugs.dedup();
