@@ -51,8 +51,8 @@ impl From<StoreError> for Stop {
     }
 }
 
-/// Names the work a confirmation holds for: the version read, the frontier, the generation wanted, the wakes, and every
-/// revision that the routing query showed.
+/// Names the work a confirmation holds for: the version read, the frontier, the late events, the generation wanted, the wakes,
+/// and every revision that the routing query showed. What a late event's policy purges is purged after the event came.
 pub(super) fn token(round: &Round<'_>, handled: &[&OutboxItem], shown: &[String]) -> String {
     let version = round.head().version.to_string();
     let generation = round
@@ -62,6 +62,8 @@ pub(super) fn token(round: &Round<'_>, handled: &[&OutboxItem], shown: &[String]
         .to_string();
     let mut parts = vec!["token", &version, &generation];
     parts.extend(handled.iter().map(|item| item.event_id.as_str()));
+    parts.push("late");
+    parts.extend(round.agenda.late.iter().map(|item| item.event_id.as_str()));
     parts.push("wakes");
     parts.extend(round.agenda.wakes.iter().map(|wake| wake.sk.as_str()));
     parts.push("shown");

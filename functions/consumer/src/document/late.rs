@@ -148,8 +148,7 @@ where
                 behind: vec![],
             }));
         }
-        let late: Vec<&OutboxItem> = round.agenda.late.iter().collect();
-        let token = token(round, &late, &[]);
+        let token = token(round, &[], &[]);
         plan.owe(&entries, &self.targets.layers(), &token);
         let chunks = self.store_plan(round, &plan).await?;
         Ok(Cascaded {
