@@ -8,14 +8,14 @@
 
 mod world;
 
-use std::time::Duration;
+use std::{collections::BTreeSet, time::Duration};
 
 use ledger::{
     item::{Kind, Origin, OutboxItem, State, Status},
     late::OLDER_THAN_DELETE,
     plan::Layer,
 };
-use world::{STOREFRONT, World, past_the_delay};
+use world::{STOREFRONT, World, past_the_delay, target::Mood};
 
 /// Three renames of a page, of which the second is delivered when the third is applied.
 async fn one_late(world: &World) -> OutboxItem {
@@ -149,6 +149,32 @@ async fn law_15_compensation_that_misses_forgotten_slugs_says_so() {
     world.wake(&late).await.unwrap();
     assert_eq!(world.sum("CascadeBoundHit"), 1.0, "what the alarm counts");
     world.assert_applied(&[&late]);
+}
+
+/// Found by the simulation: what the layer had confirmed when the late event came was not purged again for it.
+#[tokio::test(start_paused = true)]
+async fn law_10_a_confirmation_made_before_the_late_event_came_does_not_hold_for_it() {
+    let world = World::with_late("compensate");
+    let mut changes = Vec::new();
+    for slug in ["/s0", "/s1", "/s2"] {
+        changes.push(world.lake.write("page", "home", Some(slug), &[]));
+        tokio::time::advance(Duration::from_secs(3)).await;
+    }
+    let applied = world.deliver(&changes[1]).await;
+    past_the_delay().await;
+    world.wake(&applied).await.unwrap();
+    let newest = world.deliver(&changes[2]).await;
+    world.storefront.set(Mood::Out);
+    past_the_delay().await;
+    world.wake(&newest).await.unwrap();
+    assert!(world.slugs(Layer::GraphqlCdn).contains(&"/s2".to_owned()));
+    let late = world.deliver(&changes[0]).await;
+    world.storefront.set(Mood::Works);
+    past_the_delay().await;
+    world.wake_all(&[&newest, &late]).await.unwrap();
+    assert_eq!(world.item(&late).reason.as_deref(), Some("late_compensated"));
+    let again = BTreeSet::from_iter(world.slugs(Layer::GraphqlCdn));
+    assert_eq!(again.len(), 3, "{again:?}");
 }
 
 /// A restored document carries an older time. Whatever the policy, what the source shows ends purged.
