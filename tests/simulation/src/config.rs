@@ -215,11 +215,15 @@ impl Config {
             ..plain.clone()
         };
         let late = |late_pages, late_components| Self {
+            // Many slugs, and webhooks lost beside them: then nothing but a late event knows a slug that came and went.
+            slugs: 8,
+            renames: 0.7,
             late_hook: 0.3,
+            lost: 0.1,
             doubled: 0.05,
             slow_commit: 0.03,
-            backdated: 0.1,
-            lag: Lag::Long,
+            backdated: 0.2,
+            lag: Lag::Storm,
             crash: 0.01,
             late_pages,
             late_components,
