@@ -97,16 +97,36 @@ impl World {
                 self.count("late compensated", 1);
                 self.judge_compensation(item);
             }
-            _ => {}
+            _ => return,
         }
+        self.judge_purged(item, &item.slugs);
     }
 
     /// An event was set aside for this reason.
-    pub(crate) fn note_set_aside(&self, reason: &str) {
+    pub(crate) fn note_set_aside(&self, item: &OutboxItem, reason: &str) {
         match reason {
             LATE => self.count("late in review", 1),
             OLDER_THAN_DELETE => self.count("older than a delete", 1),
-            _ => {}
+            _ => return,
+        }
+        self.judge_purged(item, &item.slugs);
+    }
+
+    /// Each layer has let go of these slugs since the late event was accepted: its own join the plan under every policy.
+    fn judge_purged<'a>(&self, item: &OutboxItem, slugs: impl IntoIterator<Item = &'a String>) {
+        let accepted = item.accepted_at as f64 / 1000.0 - START as f64 - CLOCKS;
+        let left: Vec<&String> = {
+            let let_go = &self.rest().late.let_go;
+            let is_left = |slug: &&String| {
+                let at = |layer| let_go.get(&(layer, (*slug).clone()));
+                Layer::ALL
+                    .into_iter()
+                    .any(|layer| at(layer).is_none_or(|at| *at < accepted))
+            };
+            slugs.into_iter().filter(is_left).collect()
+        };
+        if !left.is_empty() {
+            self.problem(format!("{left:?} of the late {} are not purged", self.item(item)));
         }
     }
 
@@ -128,7 +148,6 @@ impl World {
             .nth(1)
             .and_then(|began| began.parse::<f64>().ok());
         let began = began.map_or(0.0, |began| began / 1000.0 - START as f64 - CLOCKS);
-        let accepted = item.accepted_at as f64 / 1000.0 - START as f64 - CLOCKS;
         let is_known = |it: &OutboxItem| {
             it.pk == item.pk && it.kind == Kind::Event && it.applied_at.as_ref() < Some(&wake.began_at)
         };
@@ -138,27 +157,17 @@ impl World {
             .into_iter()
             .filter(|it| it.state == State::Applied && is_known(it));
         let mut slugs: BTreeSet<String> = told.flat_map(|it| it.slugs).collect();
-        let rest = self.rest();
-        let routed = rest.late.routed.get(id).into_iter().flatten();
-        slugs.extend(
-            routed
-                .filter(|(_, since)| **since < began)
-                .map(|(slug, _)| slug.clone()),
-        );
-        let is_left = |slug: &&String| {
-            Layer::ALL.iter().any(|layer| {
-                let let_go = rest.late.let_go.get(&(*layer, (*slug).clone()));
-                let_go.is_none_or(|at| *at < accepted)
-            })
-        };
-        let left: Vec<&String> = slugs.iter().filter(is_left).collect();
-        let problem =
-            (!left.is_empty()).then(|| format!("the compensation of {} left {left:?}", self.item(item)));
-        drop(rest);
-        self.count("slugs compensated", slugs.len());
-        if let Some(problem) = problem {
-            self.problem(problem);
+        {
+            let rest = self.rest();
+            let routed = rest.late.routed.get(id).into_iter().flatten();
+            slugs.extend(
+                routed
+                    .filter(|(_, since)| **since < began)
+                    .map(|(slug, _)| slug.clone()),
+            );
         }
+        self.count("slugs compensated", slugs.len());
+        self.judge_purged(item, &slugs);
     }
 
     /// Whether the policy of an event's type allows the state in which it ended, and for that reason.

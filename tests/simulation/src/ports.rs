@@ -198,7 +198,7 @@ impl Documents for Hands {
             let written = self.ledger().set_aside(item, reason, at).await?;
             self.world.noted(&item.pk);
             if written == Written::Done {
-                self.world.note_set_aside(reason);
+                self.world.note_set_aside(item, reason);
             }
             self.world
                 .log(|| format!("  {} in review: {reason}", self.world.item(item)));
