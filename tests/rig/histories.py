@@ -9,7 +9,7 @@ from stack.places import ROOT
 
 from .result import Result
 
-CONFIGURATIONS = 25
+CONFIGURATIONS = 28
 """About how many there are; each gets its share."""
 
 # A row of its table, and the column that each number stands in; see tests/simulation/src/table.rs.

@@ -58,6 +58,7 @@ pub fn passes(
 
     if let (Some(shown), Some(second)) = (shown, ordered_second)
         && shown.second > second
+        && !frontier.iter().any(|item| is_made_on(item, shown))
     {
         return Some(Passed::Sure);
     }
@@ -110,6 +111,12 @@ pub fn passes(
         return Some(Passed::Tied);
     }
     (age >= times.trust).then_some(Passed::Trusted)
+}
+
+/// Whether a write was made on top of the very revision shown: a document restored with an older time, which the index does not
+/// show yet. A later time proves nothing then.
+fn is_made_on(item: &OutboxItem, shown: &Seen) -> bool {
+    item.class == Class::Write && item.previous_revision.as_deref() == Some(shown.revision.as_str())
 }
 
 #[cfg(test)]

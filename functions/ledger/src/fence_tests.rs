@@ -114,6 +114,35 @@ fn head(text: &str) -> Head {
     head
 }
 
+/// Found by the simulation: the webhook of the edit before was lost, so only the restored document's own event says what it was
+/// made on.
+#[test]
+fn law_7_a_later_time_is_no_proof_where_the_revision_shown_is_the_one_before() {
+    let restored = OutboxItem {
+        previous_revision: Some("r1".to_owned()),
+        ..event("W r2")
+    };
+    let judge = |item: &OutboxItem, shown: &str, age: i64| {
+        let begun = ACCEPTED + age * 1000;
+        let (head, times) = (Head::default(), FenceTimes::default());
+        passes(
+            std::slice::from_ref(item),
+            seen(shown).as_ref(),
+            begun,
+            &head,
+            &times,
+        )
+    };
+    assert_eq!(judge(&restored, "r1@900", 45), None);
+    assert_eq!(judge(&restored, "r1@900", 300), Some(Passed::Trusted));
+    assert_eq!(judge(&restored, "r2@100", 45), Some(Passed::Sure));
+    assert_eq!(
+        judge(&restored, "r3@900", 45),
+        Some(Passed::Sure),
+        "another edit since"
+    );
+}
+
 #[test]
 fn law_7_table() {
     let lines = TABLE.lines().map(str::trim).filter(|line| !line.is_empty());

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     identity,
     item::{Class, OutboxItem, Seen},
+    slugs::SlugsEver,
 };
 
 /// One revision in one class that the head's second has seen handled.
@@ -49,6 +50,9 @@ pub struct Head {
     /// What the source showed at the last cascade; absent: no document.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seen: Option<Seen>,
+    /// Every slug that the document's pages ever had.
+    #[serde(default, skip_serializing_if = "SlugsEver::is_empty")]
+    pub slugs: SlugsEver,
     /// Grows by one with every change; 0 means that there is no head yet.
     #[serde(default)]
     pub version: u64,

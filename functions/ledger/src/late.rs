@@ -19,7 +19,7 @@ pub enum LatePolicy {
     /// The source is consulted, and what it shows now is purged.
     #[default]
     Recompute,
-    /// As `Recompute`, and every slug the document ever had is purged again.
+    /// As `Recompute`, and every slug the document ever had ([`crate::slugs`]) is purged again.
     Compensate,
 }
 

@@ -18,6 +18,7 @@ pub mod payload;
 pub mod plan;
 pub mod record;
 pub mod resend;
+pub mod slugs;
 pub mod store;
 #[cfg(test)]
 mod testing;

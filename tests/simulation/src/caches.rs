@@ -33,6 +33,7 @@ impl World {
     /// A layer lets go of a key.
     pub fn let_go(self: &Arc<Self>, layer: Layer, key: &Key) {
         self.log(|| format!("    {layer:?} lets go of {}", name(key)));
+        self.note_let_go(layer, key);
         let mut freed = None;
         self.caches(|caches| match key {
             Key::Slug { slug } => {

@@ -1,5 +1,7 @@
 //! The faults of a history, and the named sets of them. Durations are in seconds, chances per occasion.
 
+use ledger::late::LatePolicy;
+
 /// How far Sanity's query index is behind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Lag {
@@ -95,6 +97,11 @@ pub struct Config {
     /// The consumer's `REPEAT_OUTER_LAYERS`.
     pub repeat_outer: bool,
 
+    /// `late` of pages in `routes.toml`.
+    pub late_pages: LatePolicy,
+    /// `late` of components.
+    pub late_components: LatePolicy,
+
     /// Break a law on purpose.
     pub switches: Switches,
 }
@@ -131,13 +138,15 @@ impl Default for Config {
             reprocess: 0.0,
             repeat_young: 30.0,
             repeat_outer: true,
+            late_pages: LatePolicy::default(),
+            late_components: LatePolicy::default(),
             switches: Switches::default(),
         }
     }
 }
 
 /// Names of the fault configurations: those of the executable model first, then those that it does not have.
-pub const NAMES: [&str; 25] = [
+pub const NAMES: [&str; 28] = [
     "healthy",
     "late-hooks",
     "lag-40",
@@ -163,6 +172,9 @@ pub const NAMES: [&str; 25] = [
     "lag-storm",
     "crash-10",
     "worst",
+    "late-ignore",
+    "late-review",
+    "late-compensate",
 ];
 
 impl Config {
@@ -202,6 +214,21 @@ impl Config {
             reprocess: 0.2,
             ..plain.clone()
         };
+        let late = |late_pages, late_components| Self {
+            // Many slugs, and webhooks lost beside them: then nothing but a late event knows a slug that came and went.
+            slugs: 8,
+            renames: 0.7,
+            late_hook: 0.3,
+            lost: 0.1,
+            doubled: 0.05,
+            slow_commit: 0.03,
+            backdated: 0.2,
+            lag: Lag::Storm,
+            crash: 0.01,
+            late_pages,
+            late_components,
+            ..plain.clone()
+        };
         #[rustfmt::skip]
         let config = match name {
             "healthy" => plain,
@@ -231,6 +258,9 @@ impl Config {
             "worst" => Self {
                 outage: 1800.0, busy: 0.01, source_fails: 0.02, refused_sends: 0.05, ..all
             },
+            "late-ignore" => late(LatePolicy::Ignore, LatePolicy::Review),
+            "late-review" => late(LatePolicy::Review, LatePolicy::Compensate),
+            "late-compensate" => late(LatePolicy::Compensate, LatePolicy::Ignore),
             _ => return None,
         };
         Some(config)
@@ -261,6 +291,15 @@ impl Config {
                 "storm" => Lag::Storm,
                 _ => return Err(format!("lag={value}: fast, short, long or storm")),
             };
+            return Ok(());
+        }
+        let policy = match key {
+            "late_pages" => Some(&mut self.late_pages),
+            "late_components" => Some(&mut self.late_components),
+            _ => None,
+        };
+        if let Some(policy) = policy {
+            *policy = LatePolicy::named(value).ok_or_else(|| format!("{key}={value}: no such policy"))?;
             return Ok(());
         }
         let number: f64 = value

@@ -13,6 +13,7 @@ pub mod history;
 pub mod jobs;
 pub mod lagging;
 pub mod lake;
+pub mod late;
 pub mod letters;
 pub mod ports;
 pub mod process;

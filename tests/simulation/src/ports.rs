@@ -23,6 +23,7 @@ use platform::Deadline;
 
 use crate::{
     lake,
+    late::Waking,
     process::{Process, Takes},
     world::World,
 };
@@ -44,6 +45,7 @@ pub struct Hands {
     pub process: Arc<Process>,
     /// A plan that is held back until routes are written and a purge came back ([`crate::config::Switches::routes_first`]).
     held_back: Arc<Mutex<Option<HeldPlan>>>,
+    waking: Waking,
 }
 
 fn busy<T>(answer: Option<Result<T, LedgerError>>) -> Result<T, LedgerError> {
@@ -57,6 +59,7 @@ impl Hands {
             world,
             process,
             held_back: Arc::default(),
+            waking: Waking::default(),
         }
     }
 
@@ -89,6 +92,7 @@ impl Hands {
 
 impl Documents for Hands {
     async fn read(&self, document_key: &str, sort_key: &str) -> Result<DocumentState, LedgerError> {
+        self.waking.begin(document_key);
         let state = self.ask(READ, self.ledger().read(document_key, sort_key)).await?;
         Ok(match self.world.lagging(document_key) {
             Some(stale) => DocumentState {
@@ -174,6 +178,7 @@ impl Documents for Hands {
             let written = self.ledger().mark(item, mark).await?;
             self.world.noted(&item.pk);
             if written == Written::Done {
+                self.world.note_applied(item, &mark.reason);
                 self.world.log(|| {
                     format!(
                         "  {} of {}: {}",
@@ -192,6 +197,9 @@ impl Documents for Hands {
         self.ask(MARK, async {
             let written = self.ledger().set_aside(item, reason, at).await?;
             self.world.noted(&item.pk);
+            if written == Written::Done {
+                self.world.note_set_aside(item, reason);
+            }
             self.world
                 .log(|| format!("  {} in review: {reason}", self.world.item(item)));
             Ok(written)

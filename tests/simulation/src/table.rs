@@ -83,7 +83,7 @@ impl Sum {
     /// The table's head.
     pub fn head() -> String {
         format!(
-            "{:14} {:>9} {:>6} {:>6} {:>6} {:>5} {:>6} {:>9} {:>11} {:>7} {:>8} {:>11} {:>6} {:>6}",
+            "{:15} {:>9} {:>6} {:>6} {:>6} {:>5} {:>6} {:>9} {:>11} {:>7} {:>8} {:>11} {:>6} {:>6}",
             "faults",
             "histories",
             "stale",
@@ -101,12 +101,32 @@ impl Sum {
         )
     }
 
+    /// What became of the late events, where any policy but the default had a part in it.
+    pub fn late(&self) -> Option<String> {
+        let count = |name| self.counts.get(name).copied().unwrap_or_default();
+        let names = [
+            "late recomputed",
+            "late ignored",
+            "late in review",
+            "late compensated",
+        ];
+        let any = names[1..].iter().any(|name| count(*name) > 0);
+        let each = names.map(|name| format!("{} {name}", count(name)));
+        any.then(|| {
+            format!(
+                "  {}; {} slugs purged for it",
+                each.join(", "),
+                count("slugs compensated")
+            )
+        })
+    }
+
     /// A row of the table.
     pub fn row(&self, config: &str) -> String {
         let verdict = &self.verdict;
         let count = |name| self.counts.get(name).copied().unwrap_or_default();
         format!(
-            "{config:14} {:>9} {:>6} {:>6} {:>6} {:>5} {:>6} {:>9} {:>11} {:>7} {:>8} {:>11} {:>6} {:>6}",
+            "{config:15} {:>9} {:>6} {:>6} {:>6} {:>5} {:>6} {:>9} {:>11} {:>7} {:>8} {:>11} {:>6} {:>6}",
             self.histories,
             verdict.stale,
             verdict.latent,

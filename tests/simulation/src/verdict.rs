@@ -32,7 +32,7 @@ pub struct Verdict {
     pub stuck: usize,
     /// Items DEAD.
     pub dead: usize,
-    /// Items failed, or in no final state.
+    /// Items failed, in no final state, or in one that the late policy of their type does not allow.
     pub failed: usize,
     /// Plans left over that nothing will finish.
     pub plan_left: usize,
@@ -168,7 +168,11 @@ impl World {
                     verdict.dead += 1;
                     true
                 }
-                (State::Applied, Some(Status::Sent)) | (State::Ignored | State::InReview, None) => true,
+                (State::Applied, Some(Status::Sent)) | (State::Ignored | State::InReview, None)
+                    if self.is_allowed(&item) =>
+                {
+                    true
+                }
                 _ => {
                     verdict.failed += 1;
                     false
@@ -176,11 +180,12 @@ impl World {
             };
             if !final_state {
                 verdict.problems.push(format!(
-                    "{} of {} is {:?} {:?}",
+                    "{} of {} is {:?} {:?}, {:?}",
                     self.item(&item),
                     self.name_of(&item.pk),
                     item.state,
-                    item.status
+                    item.status,
+                    item.reason
                 ));
             }
             let due = time::OffsetDateTime::from_unix_timestamp(item.accepted_at / 1000 + SLOW);

@@ -23,6 +23,7 @@ use crate::{
     caches::Caches,
     config::Config,
     lake::{self, DATASET, Lake, PROJECT, START},
+    late::{self, Traces},
     process::pause,
     random::Random,
     script::{Heads, Script},
@@ -72,6 +73,7 @@ pub(crate) struct Rest {
     pub(crate) following_letters: bool,
     /// How often a person was told.
     pub(crate) told: usize,
+    pub(crate) late: Traces,
     pub(crate) snapshots: BTreeMap<String, Vec<(f64, DocumentState)>>,
 }
 
@@ -96,18 +98,15 @@ pub struct Outcome {
 /// Runs one history from its beginning until all is quiet.
 ///
 /// # Panics
-/// The embedded `routes.toml` cannot be read, or no runtime can be built.
-#[allow(
-    clippy::expect_used,
-    reason = "without a runtime and routes.toml there is no history"
-)]
+/// The shipped `routes.toml` cannot be read, or no runtime can be built.
+#[allow(clippy::expect_used, reason = "without a runtime there is no history")]
 pub fn run(seed: u64, config: &Config, script: &Script, traced: bool) -> Outcome {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_time()
         .start_paused(true)
         .build()
         .expect("a runtime");
-    let routes_config = RoutesConfig::embedded().expect("routes.toml");
+    let routes_config = late::routes_config(config);
     runtime.block_on(async {
         let world = Arc::new(World::new(seed, config, script, routes_config, traced));
         world.begin().await;

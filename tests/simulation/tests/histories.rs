@@ -78,6 +78,15 @@ fn every_fault_strikes() {
         ("crash-3", "dead letters"),
         ("crash-10", "failed"),
         ("crash-10", "asked again"),
+        ("late-hooks", "late recomputed"),
+        ("late-ignore", "late recomputed"),
+        ("late-ignore", "late ignored"),
+        ("late-ignore", "late in review"),
+        ("late-review", "late in review"),
+        ("late-review", "late compensated"),
+        ("late-compensate", "late compensated"),
+        ("late-compensate", "late ignored"),
+        ("late-compensate", "slugs compensated"),
     ] {
         assert!(count(config, name) > 0, "{config}: no {name}");
     }

@@ -4,7 +4,7 @@
 use ledger::{
     identity,
     item::{OutboxItem, Seen},
-    plan::{Entry, Plan, PlanEntry, merge_into_chunks},
+    plan::{Entry, Key, Plan, PlanEntry, merge_into_chunks},
     record::{milliseconds, rfc3339},
     store::{Breakers, Documents, LedgerError, Written},
 };
@@ -51,8 +51,8 @@ impl From<StoreError> for Stop {
     }
 }
 
-/// Names the work a confirmation holds for: the version read, the frontier, the generation wanted, the wakes, and every
-/// revision that the routing query showed.
+/// Names the work a confirmation holds for: the version read, the frontier, the late events, the generation wanted, the wakes,
+/// and every revision that the routing query showed. What a late event's policy purges is purged after the event came.
 pub(super) fn token(round: &Round<'_>, handled: &[&OutboxItem], shown: &[String]) -> String {
     let version = round.head().version.to_string();
     let generation = round
@@ -62,6 +62,8 @@ pub(super) fn token(round: &Round<'_>, handled: &[&OutboxItem], shown: &[String]
         .to_string();
     let mut parts = vec!["token", &version, &generation];
     parts.extend(handled.iter().map(|item| item.event_id.as_str()));
+    parts.push("late");
+    parts.extend(round.agenda.late.iter().map(|item| item.event_id.as_str()));
     parts.push("wakes");
     parts.extend(round.agenda.wakes.iter().map(|wake| wake.sk.as_str()));
     parts.push("shown");
@@ -123,6 +125,12 @@ where
                 })
                 .collect();
             wanted.extend(carried.iter().cloned());
+            let own_objects: Vec<Key> = wanted
+                .iter()
+                .filter(|entry| entry.key.is_object_of(&changed.document.document_id))
+                .map(|entry| entry.key.clone())
+                .collect();
+            wanted.extend(self.compensation(round, &own_objects));
             let mut plan = plan.clone();
             plan.owe(&wanted, &self.targets.layers(), &token);
             let chunks = self.store_plan(round, &plan).await?;
@@ -156,7 +164,6 @@ where
         let mut slugs: Vec<String> = naming
             .iter()
             .flat_map(|item| item.slugs.iter().cloned())
-            .chain(round.late.slugs.iter().cloned())
             .collect();
         slugs.sort();
         slugs.dedup();

@@ -233,6 +233,14 @@ fn next_head(round: &Round<'_>, fenced: &Fenced, purged: &Purged, marks: &[(Outb
         version: head.version + 1,
         ..head.clone()
     };
+    let document_id = round.any_item().and_then(|item| item.document_id.as_deref());
+    for slug in purged
+        .keys
+        .iter()
+        .filter_map(|entry| entry.own_slug(document_id?))
+    {
+        next.slugs.remember(slug);
+    }
     if let [first, ..] = fenced.frontier() {
         if next.second != Some(first.second) {
             next.handled.clear();

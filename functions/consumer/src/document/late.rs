@@ -1,8 +1,7 @@
 //! Events that came too late, by what [`ledger::late`] makes of each.
 
 use ledger::{
-    identity,
-    item::{Kind, OutboxItem, Seen},
+    item::{OutboxItem, Seen},
     late::{self, LateFate},
     plan::{Entry, Key, Plan},
     record::rfc3339,
@@ -24,8 +23,6 @@ const WAITS: &str = "older than an applied delete: the source may still have to 
 #[derive(Debug, Default)]
 pub(super) struct Late {
     fates: Vec<(OutboxItem, LateFate)>,
-    /// Slugs that compensation purges beside those of the agenda.
-    pub(super) slugs: Vec<String>,
 }
 
 impl Late {
@@ -59,6 +56,11 @@ impl Late {
             .map(|(item, _)| item)
     }
 
+    /// Whether every slug that the document ever had is to be purged.
+    pub(super) fn compensates(&self) -> bool {
+        self.fates.iter().any(|(_, fate)| *fate == LateFate::Compensate)
+    }
+
     /// Whether nothing but slugs is asked for.
     fn is_slugs_only(&self) -> bool {
         self.fates
@@ -75,7 +77,7 @@ where
     C: Clock,
 {
     /// Decides about the late events of the agenda; those that wait leave it.
-    pub(super) async fn judge_late(&self, round: &mut Round<'_>, fenced: &Fenced) -> Result<(), Stop> {
+    pub(super) fn judge_late(&self, round: &mut Round<'_>, fenced: &Fenced) {
         // Who asks for a reprocess has looked at it: the source decides.
         let asked_for = round.agenda.wanted_generation(round.head()).is_some();
         let shown = fenced.shown();
@@ -93,25 +95,30 @@ where
             .iter()
             .map(|item| (item.clone(), fate(item)))
             .collect();
-        let compensates = fates.iter().any(|(_, fate)| *fate == LateFate::Compensate);
-        round.late = Late {
-            fates,
-            slugs: if compensates {
-                self.slugs_ever(round.document_key).await?
-            } else {
-                vec![]
-            },
-        };
+        round.late = Late { fates };
         let waiting: Vec<String> = round.late.waiting().map(|item| item.sk.clone()).collect();
         round.agenda.late.retain(|item| !waiting.contains(&item.sk));
-        Ok(())
     }
 
-    /// Every slug that an event of the document ever named, as far back as its items are kept.
-    async fn slugs_ever(&self, document_key: &str) -> Result<Vec<String>, LedgerError> {
-        let all = self.ledger.read(document_key, &identity::sort_key(0, "")).await?;
-        let events = all.items.into_iter().filter(|item| item.kind == Kind::Event);
-        Ok(events.flat_map(|item| item.slugs).collect())
+    /// Every slug that the document ever had, where a late event is compensated.
+    pub(super) fn compensation(&self, round: &mut Round<'_>, behind: &[Key]) -> Vec<Entry> {
+        if !round.late.compensates() {
+            return vec![];
+        }
+        let slugs = &round.state.head.slugs;
+        if slugs.is_cut() {
+            self.metrics.count("CascadeBoundHit", 1);
+            round.history.bound_hit = true;
+            tracing::error!(
+                document_key = round.document_key,
+                "the document had more slugs than its head holds: the oldest are not purged again"
+            );
+        }
+        let entry = |slug: &String| Entry {
+            key: Key::Slug { slug: slug.clone() },
+            behind: behind.to_vec(),
+        };
+        slugs.as_slice().iter().map(entry).collect()
     }
 
     /// Whether all that is left to do is to purge the slugs of late events.
@@ -141,8 +148,7 @@ where
                 behind: vec![],
             }));
         }
-        let late: Vec<&OutboxItem> = round.agenda.late.iter().collect();
-        let token = token(round, &late, &[]);
+        let token = token(round, &[], &[]);
         plan.owe(&entries, &self.targets.layers(), &token);
         let chunks = self.store_plan(round, &plan).await?;
         Ok(Cascaded {

@@ -142,7 +142,9 @@ where
             return true;
         }
         let trust = i64::try_from(self.settings.fence.trust.as_millis()).unwrap_or(i64::MAX);
-        let newest = handled.iter().map(|item| item.accepted_at).max();
+        // When reconcile entered an edit says nothing of when it was made.
+        let told = handled.iter().filter(|item| item.source != Origin::Reconcile);
+        let newest = told.map(|item| item.accepted_at).max();
         let is_shown = |item: &OutboxItem| {
             let revision = item.revision_or_event();
             let stays = !handled.is_empty() || before.is_some_and(|seen| seen.revision == revision);

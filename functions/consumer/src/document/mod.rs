@@ -257,7 +257,7 @@ where
             self.settle_rechecks(round).await?;
             return Ok(Woken::Done);
         }
-        self.judge_late(round, &fenced).await?;
+        self.judge_late(round, &fenced);
         if self.only_waits(round, &fenced, &plan) {
             self.mark_what_is_owed(round).await?;
             self.put_off_the_waiting(round).await?;

@@ -30,8 +30,9 @@ impl Outcome {
             let key = identity::document_key("project", "production", &document.document_id);
             let state = ledger.read(&key, &identity::sort_key(0, "")).await.unwrap();
             let head = &state.head;
+            let slugs = BTreeSet::from_iter(head.slugs.as_slice());
             lines.push(format!(
-                "head of {name}: second {:?}, handled {:?}, generation {}, seen {:?}",
+                "head of {name}: second {:?}, handled {:?}, generation {}, seen {:?}, slugs {slugs:?}",
                 head.second, head.handled, head.generation, head.seen
             ));
             if !state.chunks.is_empty() {

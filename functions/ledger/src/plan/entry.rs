@@ -61,6 +61,17 @@ pub struct Entry {
     pub behind: Vec<Key>,
 }
 
+impl Entry {
+    /// The slug, where it is one of the document's own pages: nothing but the document's own objects is behind it. Behind a
+    /// dependant's page is that page's object, too. A slug that both share is taken for the dependant's.
+    pub fn own_slug(&self, document_id: &str) -> Option<&str> {
+        match &self.key {
+            Key::Slug { slug } if self.behind.iter().all(|key| key.is_object_of(document_id)) => Some(slug),
+            _ => None,
+        }
+    }
+}
+
 /// A key to purge and how far each of its layers has come.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlanEntry {
@@ -75,5 +86,32 @@ impl PlanEntry {
     /// True when every layer is settled.
     pub fn is_settled(&self) -> bool {
         self.layers.values().all(Progress::is_settled)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slug_is_the_documents_own_where_no_other_documents_object_is_behind_it() {
+        let object = |id: &str| Key::Object {
+            graphql_type: "Page".to_owned(),
+            id: id.to_owned(),
+        };
+        let slug = |behind: &[&str]| Entry {
+            key: Key::Slug {
+                slug: "/a".to_owned(),
+            },
+            behind: behind.iter().map(|id| object(id)).collect(),
+        };
+        for own in [slug(&["home"]), slug(&[])] {
+            assert_eq!(own.own_slug("home"), Some("/a"));
+        }
+        let key = object("home");
+        let behind = vec![];
+        for other in [slug(&["home", "about"]), slug(&["about"]), Entry { key, behind }] {
+            assert_eq!(other.own_slug("home"), None, "{other:?}");
+        }
     }
 }

@@ -38,6 +38,11 @@ impl Layer {
 }
 
 impl Key {
+    /// Whether it is an object of this document.
+    pub fn is_object_of(&self, document_id: &str) -> bool {
+        matches!(self, Self::Object { id, .. } if id == document_id)
+    }
+
     /// The layers that know this key, innermost first.
     pub fn layers(&self) -> &'static [Layer] {
         match self {

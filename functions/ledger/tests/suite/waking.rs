@@ -3,6 +3,7 @@ use ledger::{
     history::History,
     item::{Kind, Origin, OutboxItem, State, Status},
     plan::{Entry, Key, Layer, Plan, PlanChunk, merge_into_chunks},
+    slugs::SlugsEver,
     store::{Advance, Breakers, Deferral, Documents, Outbox, Recorder, Written, operator::Inspection},
 };
 
@@ -23,7 +24,10 @@ fn plan(count: usize) -> Plan {
 }
 
 fn advance(of: &OutboxItem, from_version: u64, chunks: Vec<PlanChunk>) -> Advance {
+    let mut slugs = SlugsEver::default();
+    slugs.remember("/página");
     let head = Head {
+        slugs,
         second: Some(of.second),
         handled: [Handled::of(of)].into(),
         marks_owed: vec![of.sk.clone()],
@@ -79,6 +83,7 @@ pub async fn law_5_a_read_shows_the_head_the_open_items_and_the_plan(ledger: &(i
     let after = ledger.read(&newest.pk, &newest.sk).await.unwrap();
     assert_eq!(after.head.version, 1);
     assert_eq!(after.head.second, Some(102));
+    assert_eq!(after.head.slugs.as_slice(), ["/página"]);
     assert_eq!(after.chunks, chunks);
     let keys: Vec<&str> = after.items.iter().map(|item| item.sk.as_str()).collect();
     assert_eq!(

@@ -44,6 +44,9 @@ fn run(histories: &str, configs: &[&str]) -> Result<bool, String> {
     for config in configs {
         let sum = table::run(config, 0, histories, threads)?;
         println!("{}", sum.row(config));
+        if let Some(late) = sum.late() {
+            println!("{late}");
+        }
         good &= sum.bad.is_empty();
         for seed in sum.bad.iter().take(3) {
             println!("  a law is broken: {}", History::new(*seed, config).command());

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use ledger::identity;
 use platform::Deadline;
 use routing::{
     DocumentRef, Entry, RouteChange, RouteName, RouteStore, StoreError,
@@ -12,6 +13,7 @@ use routing::{
 };
 
 use super::{Hands, READ, WRITE};
+use crate::lake::{DATASET, PROJECT};
 
 impl RouteWalk for Hands {
     async fn known(
@@ -69,6 +71,13 @@ impl RouteStore for Hands {
         self.process
             .call(WRITE, async {
                 let outcome = self.world.routes.apply(change, deadline).await?;
+                if let (Outcome::Applied, Some(route)) = (outcome, change.entry().live())
+                    && self
+                        .waking
+                        .is(&identity::document_key(PROJECT, DATASET, &route.document_id))
+                {
+                    self.world.note_route(&route.document_id, &route.slug);
+                }
                 self.world
                     .log(|| format!("  route {}: {outcome:?}", change_text(change)));
                 Ok(outcome)
