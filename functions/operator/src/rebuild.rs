@@ -24,7 +24,13 @@ use routing::{
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::{Operator, answer::OperatorError, reprocess::Asked, request::Rebuild, source::Dataset};
+use crate::{
+    Operator,
+    answer::OperatorError,
+    reprocess::{Asked, UnderWay},
+    request::Rebuild,
+    source::Dataset,
+};
 
 /// Documents asked for at a time.
 const PAGE: usize = 200;
@@ -288,7 +294,8 @@ where
         if target.sleeper.document_type.is_none() {
             target.sleeper.document_type = document_type;
         }
-        self.reprocess_one(target, work.asked, false).await?;
+        self.reprocess_one(target, work.asked, UnderWay::Join, false)
+            .await?;
         Ok(())
     }
 }

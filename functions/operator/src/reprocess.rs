@@ -3,7 +3,7 @@
 
 use ledger::{
     intervention::Intervention,
-    item::{Kind, Origin, OutboxItem, State},
+    item::{Kind, Origin, OutboxItem, State, Status},
     record::{milliseconds, rfc3339},
     store::{
         DocumentState, Documents, Written,
@@ -54,6 +54,26 @@ pub(crate) fn state_of(item: &OutboxItem) -> String {
     key.unwrap_or(state).to_owned()
 }
 
+/// What a wish for a document does when a reprocess of it is under way already.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum UnderWay {
+    /// It is noted with that one: of a list, a document's events are as many wishes and one piece of work. With a wake for each,
+    /// every answer to a failure that lasts would double what fails.
+    Join,
+    /// It is one more: somebody asks for this very event or document.
+    Anew,
+}
+
+/// The generation that the relay or the Pipe will still bring to the consumer.
+fn generation_under_way(state: &DocumentState) -> Option<u64> {
+    let wakes = state
+        .items
+        .iter()
+        .filter(|item| item.status == Some(Status::Ready));
+    let newest = wakes.filter_map(|item| item.generation).max();
+    newest.filter(|generation| *generation > state.head.generation)
+}
+
 /// The generation that a further wish asks for.
 fn next_generation(state: &DocumentState) -> u64 {
     let asked = state.items.iter().filter_map(|item| item.generation).max();
@@ -80,11 +100,17 @@ where
         let mut next = None;
         if let Some(event_id) = &request.event_id {
             let target = self.target_of_event(event_id).await?;
-            done.push(self.reprocess_one(target, asked, request.dry_run).await?);
+            done.push(
+                self.reprocess_one(target, asked, UnderWay::Anew, request.dry_run)
+                    .await?,
+            );
         } else if let Some(document_id) = &request.document_id {
             let dataset = self.dataset(request.dataset.clone())?;
             let target = self.target_of_document(&dataset, document_id).await?;
-            done.push(self.reprocess_one(target, asked, request.dry_run).await?);
+            done.push(
+                self.reprocess_one(target, asked, UnderWay::Anew, request.dry_run)
+                    .await?,
+            );
         } else {
             let state = request.state.as_deref().unwrap_or_default();
             let since = since(request.since.as_deref())?;
@@ -107,7 +133,7 @@ where
         let (mut taken, mut refused) = (0, 0);
         for one in &done {
             match one["outcome"].as_str() {
-                Some("asked" | "would_ask") => taken += 1,
+                Some("asked" | "under_way" | "would_ask") => taken += 1,
                 _ => refused += 1,
             }
         }
@@ -133,7 +159,7 @@ where
         if now != state {
             return Ok(refused(format!("it is {now} by now")));
         }
-        match self.reprocess_one(target, asked, dry_run).await {
+        match self.reprocess_one(target, asked, UnderWay::Join, dry_run).await {
             Err(OperatorError::Refused(why)) => Ok(refused(why)),
             other => other,
         }
@@ -144,6 +170,7 @@ where
         &self,
         mut target: Target,
         asked: Asked<'_>,
+        under_way: UnderWay,
         dry_run: bool,
     ) -> Result<Value, OperatorError> {
         let Some(document_id) = target.sleeper.document_id.clone() else {
@@ -157,8 +184,8 @@ where
                 "{document_id} is not published: no page shows it"
             )));
         }
-        for _ in 0..ROUNDS {
-            let (request, generation) = self.request(&target, asked);
+        for round in 0..ROUNDS {
+            let (request, generation) = self.request(&target, asked, under_way, round);
             let wake = request.wake.as_ref();
             let from_state = target.item.as_ref().map(state_of);
             let answer = |outcome: &str| {
@@ -180,7 +207,7 @@ where
                     requester = asked.requester,
                     "reprocessing was asked for"
                 );
-                return Ok(answer("asked"));
+                return Ok(answer(if wake.is_some() { "asked" } else { "under_way" }));
             }
             target.state = self.whole(&target.sleeper.key).await?;
             if let Some(item) = &target.item {
@@ -192,9 +219,16 @@ where
         )))
     }
 
-    fn request(&self, target: &Target, asked: Asked<'_>) -> (Request, u64) {
+    fn request(
+        &self,
+        target: &Target,
+        asked: Asked<'_>,
+        under_way: UnderWay,
+        round: usize,
+    ) -> (Request, u64) {
         let now = self.clock.now();
-        let generation = next_generation(&target.state);
+        let joined = generation_under_way(&target.state).filter(|_| under_way == UnderWay::Join);
+        let generation = joined.unwrap_or_else(|| next_generation(&target.state));
         let suffix = format!("g{generation}");
         let sleeper = &target.sleeper;
         // The item of a wake has a suffix of its own already; the request is about the event.
@@ -205,7 +239,7 @@ where
         let change = target.item.as_ref().and_then(|item| {
             let change = match (item.kind, item.state, item.state_key.is_some()) {
                 (Kind::Event, State::InReview, _) => Change::Accept,
-                (Kind::Recheck | Kind::Repeat, _, true) => Change::Close {
+                (Kind::Recheck | Kind::Repeat | Kind::Reprocess, _, true) => Change::Close {
                     reason: format!("reprocessed as generation {generation}"),
                     expires_at: now.unix_timestamp() + self.settings.retention_days * SECONDS_A_DAY,
                 },
@@ -216,7 +250,8 @@ where
         let about = format!("{}#{suffix}", sleeper.event_id);
         let intervention = Intervention {
             pk: sleeper.key.clone(),
-            sk: Intervention::sort_key(milliseconds(now), &about),
+            // Another wish of the same millisecond may have this key.
+            sk: Intervention::sort_key(milliseconds(now) + round as i64, &about),
             verb: asked.verb.to_owned(),
             requester: asked.requester.to_owned(),
             because: asked.because.to_owned(),
@@ -228,7 +263,7 @@ where
         };
         let request = Request {
             intervention,
-            wake: Some(wake),
+            wake: joined.is_none().then_some(wake),
             change,
         };
         (request, generation)

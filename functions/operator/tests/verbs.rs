@@ -12,11 +12,11 @@ use std::{collections::BTreeSet, time::Duration};
 
 use both::{Both, rebuild, reprocess, world::ledger_settings};
 use ledger::{
-    item::{Kind, State, Status},
+    item::{Kind, OutboxItem, State, Status},
     observed::Observation,
     plan::Layer,
     record::{Decision, NewEvent},
-    store::{Documents, Outbox, Recorder, jobs::Letters, operator::Happened},
+    store::{Documents, Outbox, Recorder, jobs::Letters, memory::MemoryLedger, operator::Happened},
 };
 use operator::answer::OperatorError;
 use platform::Deadline;
@@ -219,6 +219,46 @@ async fn law_14_a_state_is_reprocessed_with_a_filter_and_a_limit() {
         Some(Status::Dead),
         "a banner was not asked for"
     );
+}
+
+/// Found by the simulation: with a wake for each failed item, a person who asks for all of them whenever one fails doubled them each
+/// time.
+#[tokio::test(start_paused = true)]
+async fn law_14_a_failure_that_lasts_does_not_grow_with_every_answer_to_it() {
+    let both = Both::new();
+    let mut events = Vec::new();
+    for slug in ["/a", "/b", "/c"] {
+        let change = both.write("page", "page-1", Some(slug), &[]);
+        events.push(both.world.deliver(&change).await);
+        tokio::time::advance(Duration::from_secs(60)).await;
+    }
+    let ask = json!({"verb": "reprocess", "state": "failed", "requester": "somebody", "reason": "told so", "dry_run": false});
+    let open = |ledger: &MemoryLedger| -> Vec<OutboxItem> {
+        let items = ledger.all_items().into_iter();
+        items.filter(|item| item.status == Some(Status::Ready)).collect()
+    };
+    for round in 1..=4 {
+        for item in open(&both.world.ledger) {
+            both.world.ledger.fail(&item, "it crashed").await.unwrap();
+        }
+        let answer = both.ask(ask.clone()).await;
+        let failed = if round == 1 { 3 } else { 4 };
+        assert_eq!(answer["count"], json!(failed), "{answer}");
+        let ready = open(&both.world.ledger);
+        assert_eq!(ready.len(), 1, "one wake for the document: {ready:?}");
+        assert_eq!(ready[0].generation, Some(round));
+        let asked = both.history(&events[0]).await;
+        let asked = asked.iter().filter(|it| matches!(it, Happened::Operator(_)));
+        assert_eq!(
+            asked.count() as u64,
+            3 + 4 * (round - 1),
+            "each wish is on record"
+        );
+    }
+    both.world.drain(40).await;
+    both.world.assert_applied(&events.iter().collect::<Vec<_>>());
+    let listed = both.ask(json!({"verb": "list", "state": "failed"})).await;
+    assert_eq!(listed["items"], json!([]));
 }
 
 #[tokio::test(start_paused = true)]
