@@ -185,6 +185,9 @@ class Killed(kills.Kills):
     def _set_fault_point(self, function, point):
         pass
 
+    def _catch_up(self, step):
+        pass
+
 
 @pytest.mark.parametrize("loses", [True, False])
 def test_kills_end_with_the_stage_that_loses_an_edit_or_whose_step_nobody_comes_by(loses, monkeypatch):
