@@ -227,7 +227,10 @@ where
         round: usize,
     ) -> (Request, u64) {
         let now = self.clock.now();
-        let joined = generation_under_way(&target.state).filter(|_| under_way == UnderWay::Join);
+        // What is accepted waits for a wake of its own: the one under way may come to its end before.
+        let accepts = |item: &OutboxItem| item.kind == Kind::Event && item.state == State::InReview;
+        let joins = under_way == UnderWay::Join && !target.item.as_ref().is_some_and(accepts);
+        let joined = generation_under_way(&target.state).filter(|_| joins);
         let generation = joined.unwrap_or_else(|| next_generation(&target.state));
         let suffix = format!("g{generation}");
         let sleeper = &target.sleeper;
@@ -237,9 +240,9 @@ where
             ..sleeper.wake(Kind::Reprocess, &suffix, Origin::Operator, now, &self.settings)
         };
         let change = target.item.as_ref().and_then(|item| {
-            let change = match (item.kind, item.state, item.state_key.is_some()) {
-                (Kind::Event, State::InReview, _) => Change::Accept,
-                (Kind::Recheck | Kind::Repeat | Kind::Reprocess, _, true) => Change::Close {
+            let change = match (item.kind, item.state_key.is_some()) {
+                _ if accepts(item) => Change::Accept,
+                (Kind::Recheck | Kind::Repeat | Kind::Reprocess, true) => Change::Close {
                     reason: format!("reprocessed as generation {generation}"),
                     expires_at: now.unix_timestamp() + self.settings.retention_days * SECONDS_A_DAY,
                 },

@@ -261,6 +261,22 @@ async fn law_14_a_failure_that_lasts_does_not_grow_with_every_answer_to_it() {
     assert_eq!(listed["items"], json!([]));
 }
 
+/// The wake under way may have been handled when the event is accepted: nothing would ever handle that.
+#[tokio::test(start_paused = true)]
+async fn law_14_what_is_accepted_from_review_has_a_wake_of_its_own() {
+    let both = Both::new();
+    let event = in_review(&both, Some("page-1"), "page").await;
+    both.ask(json!({"verb": "reprocess", "document_id": "page-1", "requester": "somebody", "reason": "a test", "dry_run": false}))
+        .await;
+    let answer = both
+        .ask(json!({"verb": "reprocess", "state": "in_review", "requester": "somebody", "reason": "a test", "dry_run": false}))
+        .await;
+    assert_eq!(answer["items"][0]["outcome"], "asked", "{answer}");
+    assert_eq!(answer["items"][0]["generation"], 2);
+    let item = both.world.item(&event.item);
+    assert_eq!(item.state, State::Pending);
+}
+
 #[tokio::test(start_paused = true)]
 async fn law_15_show_and_trace_say_why_a_page_was_purged() {
     let both = Both::new();
