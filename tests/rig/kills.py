@@ -100,8 +100,9 @@ class Kills:
                 self._set_fault_point(lane[0].victim, "")
 
     def _catch_up(self, step: Step) -> None:
-        """Lets the consumer live until it has few messages left. It handles nothing while it dies, and the relay sends for each
-        open item again and again: after some hundred deaths in a row the queue would hold more than can be waited for."""
+        """Lets the consumer live, and the editors rest, until few messages are left. It handles nothing while it dies, and the
+        relay sends for each open item again and again: after some hundred deaths the queue would hold more than can be waited
+        for."""
 
         def backlog() -> int:
             return self._stack.queues.total("RevalidateQueue")
@@ -110,7 +111,8 @@ class Kills:
             return
         self._set_fault_point(step.victim, "")
         try:
-            wait_until(lambda: backlog() < BACKLOG, CATCH_UP_SECONDS, "the consumer has caught up")
+            with self._traffic.paused():
+                wait_until(lambda: backlog() < BACKLOG, CATCH_UP_SECONDS, "the consumer has caught up")
         except DeadlineExceeded:
             pass  # As long as a target is down it cannot. The verdict says what is left in the end.
 

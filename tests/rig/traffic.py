@@ -4,6 +4,7 @@ import random
 import threading
 import time
 from collections.abc import Callable
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Self
 
@@ -53,6 +54,8 @@ class Traffic:
     def __init__(self, stack: Stack, editors: int, seed: int, pace_seconds: float):
         self._stack = stack
         self._stop = threading.Event()
+        self._at_work = threading.Event()
+        self._at_work.set()
         self._pace = pace_seconds
         self._under_way = threading.Semaphore(0)
         self.journal = Journal()
@@ -69,6 +72,7 @@ class Traffic:
 
     def __exit__(self, *_: object) -> None:
         self._stop.set()
+        self._at_work.set()
         for thread in self._threads:
             thread.join()
 
@@ -82,7 +86,7 @@ class Traffic:
         name = f"rig-{number}"
         banners = [f"{name}-banner-{banner}" for banner in range(BANNERS)]
         there: set[str] = set()
-        while not self._stop.is_set():
+        while self._at_work.wait() and not self._stop.is_set():
             if chance.random() < 0.15:
                 document, path = chance.choice(banners), None
                 edit = self._stack.edit(document, "banner", send=False, title=_title(chance))
@@ -114,6 +118,15 @@ class Traffic:
                 self._under_way.acquire(blocking=False)
 
         deliver(send, sent, self.journal, time.monotonic() + GIVEN_UP_SECONDS)
+
+    @contextmanager
+    def paused(self):
+        """No editor begins another edit while inside (`with`)."""
+        self._at_work.clear()
+        try:
+            yield
+        finally:
+            self._at_work.set()
 
     def one_in_flight(self, seconds: float) -> bool:
         """Waits until a webhook is being answered."""
