@@ -20,7 +20,7 @@ from .load import run_load
 from .result import Result, table
 
 EVENTS_A_SENDER = 12
-BOUNDED = {"HISTORIES": 600, "KILLS": 3, "SENDERS": 40, "EVENTS": 120, "FUZZ_SECONDS": 0}
+BOUNDED = {"HISTORIES": 280, "KILLS": 3, "SENDERS": 40, "EVENTS": 120, "FUZZ_SECONDS": 0}
 WHOLE = {"HISTORIES": 24_000, "KILLS": 20, "SENDERS": 40, "EVENTS": 0, "FUZZ_SECONDS": 30}
 
 
