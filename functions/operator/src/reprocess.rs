@@ -235,10 +235,10 @@ where
         let suffix = format!("g{generation}");
         let sleeper = &target.sleeper;
         // The item of a wake has a suffix of its own already; the request is about the event.
-        let wake = OutboxItem {
+        let wake = joined.is_none().then(|| OutboxItem {
             generation: Some(generation),
             ..sleeper.wake(Kind::Reprocess, &suffix, Origin::Operator, now, &self.settings)
-        };
+        });
         let change = target.item.as_ref().and_then(|item| {
             let change = match (item.kind, item.state_key.is_some()) {
                 _ if accepts(item) => Change::Accept,
@@ -266,7 +266,7 @@ where
         };
         let request = Request {
             intervention,
-            wake: joined.is_none().then_some(wake),
+            wake,
             change,
         };
         (request, generation)

@@ -64,12 +64,7 @@ async fn rebuild_follows_references_as_the_consumer_does() {
 #[tokio::test(start_paused = true)]
 async fn law_8_rebuild_hands_over_what_moves_or_ends_so_that_it_is_purged() {
     let both = Both::new();
-    for (id, slug) in [("moved", "/old"), ("gone", "/gone"), ("same", "/same")] {
-        both.publish("page", id, Some(slug), &[]).await;
-    }
-    // No webhook tells of these.
-    both.write("page", "moved", Some("/new"), &[]);
-    both.world.lake.delete("gone");
+    both.change_untold().await;
     let answer = both.ask(rebuild()).await;
     assert_eq!(answer["progress"]["handed_over"], json!(2), "{answer}");
     assert_eq!(

@@ -16,7 +16,7 @@ use ledger::{
     observed::Observation,
     plan::Layer,
     record::{Decision, NewEvent},
-    store::{Documents, Outbox, Recorder, jobs::Letters, memory::MemoryLedger, operator::Happened},
+    store::{Documents, Outbox, Recorder, memory::MemoryLedger, operator::Happened},
 };
 use operator::answer::OperatorError;
 use platform::Deadline;
@@ -60,7 +60,7 @@ async fn law_14_an_older_failed_event_ends_applied() {
     tokio::time::advance(Duration::from_secs(60)).await;
     let newer = both.publish("page", "page-1", Some("/b"), &[]).await;
     let older = both.world.deliver(&older).await;
-    both.world.ledger.fail(&older, "it crashed").await.unwrap();
+    both.fail(&older).await;
     both.world.drain(20).await;
     assert_eq!(
         both.world.item(&older).state,
@@ -239,7 +239,7 @@ async fn law_14_a_failure_that_lasts_does_not_grow_with_every_answer_to_it() {
     };
     for round in 1..=4 {
         for item in open(&both.world.ledger) {
-            both.world.ledger.fail(&item, "it crashed").await.unwrap();
+            both.fail(&item).await;
         }
         let answer = both.ask(ask.clone()).await;
         let failed = if round == 1 { 3 } else { 4 };

@@ -1,13 +1,13 @@
 use ledger::{
     item::{State, Status},
     store::{
-        Deferral, Documents, Outbox, Recorder, Written,
+        Documents, Outbox, Recorder, Written,
         jobs::{Bookmarks, Letters, Wakes},
         operator::Inspection,
     },
 };
 
-use super::{NOW, event, mark, soon};
+use super::{deferral, event, mark, soon};
 
 pub async fn law_13_a_bookmark_is_moved_by_one_run_only(ledger: &impl Bookmarks) {
     assert_eq!(ledger.bookmark("changes").await.unwrap(), (0, None));
@@ -48,12 +48,7 @@ pub async fn law_15_a_failed_item_leaves_the_ready_index_and_is_listed(
 ) {
     let event = event("page-1", "r1", 100);
     ledger.record(&event, soon()).await.unwrap();
-    let deferral = Deferral {
-        next_attempt: NOW + 60,
-        error: "Stellate: 503".to_owned(),
-        at: "then".to_owned(),
-    };
-    ledger.defer(&event.item, &deferral).await.unwrap();
+    ledger.defer(&event.item, &deferral("then")).await.unwrap();
     assert_eq!(
         ledger.fail(&event.item, "it crashed").await.unwrap(),
         Written::Done

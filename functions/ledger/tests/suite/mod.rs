@@ -17,7 +17,7 @@ use ledger::{
     identity::MessageGroup,
     item::OutboxItem,
     record::{Decision, NewEvent, Settings},
-    store::{Mark, dynamo::DynamoLedger},
+    store::{Deferral, Mark, dynamo::DynamoLedger},
 };
 pub use operating::*;
 use platform::Deadline;
@@ -104,6 +104,15 @@ pub fn mark() -> Mark {
         applied_at: "2030-01-01T00:00:00.000Z".to_owned(),
         routes_affected: Some(2),
         expires_at: NOW + 86_400,
+    }
+}
+
+/// Put off for a minute at that time.
+pub fn deferral(at: &str) -> Deferral {
+    Deferral {
+        next_attempt: NOW + 60,
+        error: "Stellate: 503".to_owned(),
+        at: at.to_owned(),
     }
 }
 

@@ -4,10 +4,10 @@ use ledger::{
     item::{Kind, Origin, OutboxItem, State, Status},
     plan::{Entry, Key, Layer, Plan, PlanChunk, merge_into_chunks},
     slugs::SlugsEver,
-    store::{Advance, Breakers, Deferral, Documents, Outbox, Recorder, Written, operator::Inspection},
+    store::{Advance, Breakers, Documents, Outbox, Recorder, Written, operator::Inspection},
 };
 
-use super::{NOW, event, mark, only, soon};
+use super::{NOW, deferral, event, mark, only, soon};
 
 fn plan(count: usize) -> Plan {
     let entries: Vec<Entry> = (0..count)
@@ -253,11 +253,7 @@ pub async fn law_5_what_is_set_aside_leaves_the_ready_index_and_waits_for_a_pers
 
 pub async fn law_11_putting_off_answers_the_sends(ledger: &(impl Recorder + Documents)) {
     let event = event("page-1", "r1", 100);
-    let deferral = Deferral {
-        next_attempt: NOW + 60,
-        error: "Stellate: 503".to_owned(),
-        at: "now".to_owned(),
-    };
+    let deferral = deferral("now");
     assert_eq!(
         ledger.defer(&event.item, &deferral).await.unwrap(),
         Written::Moved

@@ -18,6 +18,8 @@ use consumer::source::Source;
 use ledger::{
     item::OutboxItem,
     store::{
+        Written,
+        jobs::Letters,
         memory::MemoryLedger,
         operator::{Happened, Inspection},
     },
@@ -126,6 +128,21 @@ impl Both {
         self.world.drain(20).await;
         self.world.asked.clear();
         item
+    }
+
+    /// A page that moved, one that ended and one that stays, the first two without a webhook.
+    pub async fn change_untold(&self) {
+        for (id, slug) in [("moved", "/old"), ("gone", "/gone"), ("same", "/same")] {
+            self.publish("page", id, Some(slug), &[]).await;
+        }
+        self.write("page", "moved", Some("/new"), &[]);
+        self.world.lake.delete("gone");
+    }
+
+    /// The queue gave an item up.
+    pub async fn fail(&self, item: &OutboxItem) {
+        let written = self.world.ledger.fail(item, "it crashed").await.unwrap();
+        assert_eq!(written, Written::Done);
     }
 
     pub async fn ask(&self, event: Value) -> Value {
